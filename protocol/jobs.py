@@ -1,0 +1,267 @@
+"""What a person may ask of the worker, and the job a request becomes.
+
+A request that changes something carries a ``key``: sending it twice with the same key does it once;
+the same key with other contents is a `Conflict`. Unknown fields are refused.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from enum import StrEnum
+
+import msgspec
+
+from protocol.answers import Answer, ReviewState
+from protocol.ids import DocumentId, JobId, MatterId, UserName
+from protocol.record import Coverage, DocumentInfo, Ledger, Matter, PageInfo
+
+
+class JobState(StrEnum):
+    """Where a job is."""
+
+    WAITING = "waiting"
+    """On disk, no board has it."""
+    RUNNING = "running"
+    """A worker holds its lease."""
+    DONE = "done"
+    """It ended with a reply."""
+    FAILED = "failed"
+    """It ended without one; the reason code says why."""
+    STOPPED = "stopped"
+    """Somebody asked it to stop."""
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """One request being worked: ids, counts and states, no words."""
+
+    id: JobId
+    matter: MatterId
+    kind: str
+    state: JobState
+    user: UserName
+    board: str
+    created_at: dt.datetime
+    attempts: int
+    place: int | None
+    """1 is next; None unless waiting."""
+    eta_s: float | None
+    """Seconds until it is expected to start (waiting) or end (running); None when unknown."""
+    review: ReviewState | None = None
+    answer_sha256: str = ""
+    reason: str = ""
+    last_seq: int = 0
+
+
+# --- requests that become jobs ---
+
+
+class _Request(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True
+):
+    """A request, tagged by its type on the line."""
+
+
+class Ask(_Request, frozen=True, kw_only=True, tag="ask"):
+    """A question to a matter."""
+
+    matter: MatterId
+    conversation: str
+    """The thread it belongs to: the last turns of it are context, never evidence."""
+    question: str
+    key: str
+
+
+class Find(_Request, frozen=True, kw_only=True, tag="find"):
+    """Passages that answer to words, a date, an amount, a name or a Bates label; no model."""
+
+    matter: MatterId
+    text: str
+    key: str
+    conversation: str = ""
+
+
+class Summarize(_Request, frozen=True, kw_only=True, tag="summarize"):
+    """A summary of documents; none named means all."""
+
+    matter: MatterId
+    key: str
+    documents: tuple[DocumentId, ...] = ()
+    conversation: str = ""
+
+
+class Extract(_Request, frozen=True, kw_only=True, tag="extract"):
+    """Every date, amount, party or quotation-worthy fact, with its place."""
+
+    matter: MatterId
+    what: str
+    """dates, amounts, parties, facts or all."""
+    key: str
+    documents: tuple[DocumentId, ...] = ()
+    conversation: str = ""
+
+
+class Ingest(_Request, frozen=True, kw_only=True, tag="ingest"):
+    """Read what is new in a matter's folder."""
+
+    matter: MatterId
+    key: str
+
+
+WorkRequest = Ask | Find | Summarize | Extract | Ingest
+
+
+# --- requests answered at once ---
+
+
+class Decide(_Request, frozen=True, kw_only=True, tag="decide"):
+    """A reviewer's decision, bound to the exact text that was shown."""
+
+    job: JobId
+    answer_sha256: str
+    state: ReviewState
+    """APPROVED, RETURNED, FILED or WITHDRAWN."""
+    key: str
+    note: str = ""
+    acknowledged: dict[int, str] = {}
+    """For every item that is not green: its number and the reviewer's reason."""
+
+
+class Export(_Request, frozen=True, kw_only=True, tag="export"):
+    """Write an approved answer to the matter's ``out/``."""
+
+    job: JobId
+    format: str
+    """md or json."""
+    key: str
+
+
+class Cancel(_Request, frozen=True, kw_only=True, tag="cancel"):
+    """Stop a job; asking twice is harmless."""
+
+    job: JobId
+
+
+class Follow(_Request, frozen=True, kw_only=True, tag="follow"):
+    """The job's events after number ``after``, then all to come until its last."""
+
+    job: JobId
+    after: int = 0
+
+
+class GetAnswer(_Request, frozen=True, kw_only=True, tag="answer"):
+    """The stored answer of a job."""
+
+    job: JobId
+
+
+class ListMatters(_Request, frozen=True, kw_only=True, tag="matters"):
+    """The matters this user may see."""
+
+
+class ListJobs(_Request, frozen=True, kw_only=True, tag="jobs"):
+    """The newest jobs of a matter, newest first."""
+
+    matter: MatterId
+    most: int = 50
+
+
+class ListDocuments(_Request, frozen=True, kw_only=True, tag="documents"):
+    """The record of a matter with its ledger and coverage."""
+
+    matter: MatterId
+
+
+class OpenSource(_Request, frozen=True, kw_only=True, tag="open"):
+    """One page of a document, for looking at a place in it."""
+
+    matter: MatterId
+    document: DocumentId
+    page: int
+
+
+class Forget(_Request, frozen=True, kw_only=True, tag="forget"):
+    """Delete the turns of a conversation."""
+
+    matter: MatterId
+    conversation: str
+    key: str
+
+
+class Health(_Request, frozen=True, kw_only=True, tag="health"):
+    """State of the worker's parts."""
+
+
+AtOnceRequest = (
+    Decide
+    | Export
+    | Cancel
+    | Follow
+    | GetAnswer
+    | ListMatters
+    | ListJobs
+    | ListDocuments
+    | OpenSource
+    | Forget
+    | Health
+)
+
+Request = WorkRequest | AtOnceRequest
+
+
+# --- results -----------------------------------------------------------------------------
+
+
+class _Result(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """What a request gives back, tagged by its type on the line."""
+
+
+class Accepted(_Result, frozen=True, kw_only=True, tag="accepted"):
+    """The job is on disk; from here on, losing the line loses nothing."""
+
+    job: JobId
+    last_seq: int
+
+
+class Matters(_Result, frozen=True, kw_only=True, tag="matters"):
+    matters: tuple[Matter, ...]
+
+
+class Jobs(_Result, frozen=True, kw_only=True, tag="jobs"):
+    jobs: tuple[Job, ...]
+
+
+class Documents(_Result, frozen=True, kw_only=True, tag="documents"):
+    documents: tuple[DocumentInfo, ...]
+    ledger: Ledger
+    coverage: Coverage
+
+
+class SourcePage(_Result, frozen=True, kw_only=True, tag="page"):
+    document: DocumentInfo
+    page: PageInfo
+    text: str
+
+
+class AnswerIs(_Result, frozen=True, kw_only=True, tag="answer"):
+    answer: Answer
+
+
+class Exported(_Result, frozen=True, kw_only=True, tag="exported"):
+    """A file now lies in the matter's ``out/``."""
+
+    name: str
+    size_bytes: int
+    sha256: str
+
+
+class HealthIs(_Result, frozen=True, kw_only=True, tag="health"):
+    """Each part with its state: ok, degraded or down, and one sentence."""
+
+    parts: dict[str, tuple[str, str]]
+
+
+class Done(_Result, frozen=True, kw_only=True, tag="done"):
+    """It is so; there is nothing more to say."""
+
+
+Result = Accepted | Matters | Jobs | Documents | SourcePage | AnswerIs | Exported | HealthIs | Done
