@@ -1,0 +1,108 @@
+"""The gate: nothing leaves without a named human's decision on the exact text.
+
+Pure functions over values; `workfile.py` stores what they give, `audit.py` seals it.
+
+::
+
+    AWAITING ──► APPROVED ──► FINAL ──► FILED (frozen)
+       │  │         │           │
+       │  └► RETURNED           │
+       └──────► WITHDRAWN ◄─────┘
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from typing import Final
+
+from protocol.answers import AMBER, RED, Answer, Decision, Finding, ReviewState
+from protocol.errors import BadRequest, Conflict
+from protocol.ids import UserName
+from protocol.jobs import Decide
+
+_NEXT: Final[dict[ReviewState, frozenset[ReviewState]]] = {
+    ReviewState.AWAITING: frozenset(
+        {ReviewState.APPROVED, ReviewState.RETURNED, ReviewState.WITHDRAWN}
+    ),
+    ReviewState.RETURNED: frozenset({ReviewState.WITHDRAWN}),
+    ReviewState.APPROVED: frozenset(
+        {ReviewState.FINAL, ReviewState.RETURNED, ReviewState.WITHDRAWN}
+    ),
+    ReviewState.FINAL: frozenset({ReviewState.FILED, ReviewState.WITHDRAWN}),
+    ReviewState.FILED: frozenset(),
+    ReviewState.WITHDRAWN: frozenset(),
+}
+
+MAY_LEAVE: Final = frozenset({ReviewState.APPROVED, ReviewState.FINAL, ReviewState.FILED})
+"""The states in which a text may be exported."""
+
+
+def text_sha256(text: str) -> str:
+    """The hash to which a decision is bound: SHA-256 over the UTF-8 text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def open_items(answer: Answer) -> tuple[Finding, ...]:
+    """The items that are not green: each wants a reason before approval."""
+    return tuple(item for item in answer.items if item.verdict in AMBER | RED)
+
+
+def decide(answer: Answer, request: Decide, *, by: UserName, at: dt.datetime) -> Decision:
+    """The decision a request makes of an answer.
+
+    Raises:
+        Conflict: The text is not the one that was shown, or the state does not allow it.
+        BadRequest: Approval while an item that is not green has no reason.
+    """
+    if text_sha256(answer.text) != answer.text_sha256:
+        raise Conflict("the stored text does not match its hash; make the reply again")
+    if request.answer_sha256 != answer.text_sha256:
+        raise Conflict("the text changed since it was shown", next_step="open it again and decide")
+    if request.state is ReviewState.FINAL:
+        raise BadRequest("final is reached by exporting an approved text")
+    if request.state not in _NEXT[answer.review]:
+        raise Conflict(
+            f"a reply that is {answer.review.lower()} cannot become {request.state.lower()}"
+        )
+    if request.state is ReviewState.APPROVED:
+        missing = [
+            item.number
+            for item in open_items(answer)
+            if not request.acknowledged.get(item.number, "").strip()
+        ]
+        if missing:
+            raise BadRequest(
+                f"items {', '.join(map(str, missing))} are not verified and have no reason",
+                next_step="give a reason for each, or return the reply",
+            )
+    return Decision(
+        state=request.state, by=by, at=at, answer_sha256=answer.text_sha256, note=request.note
+    )
+
+
+def finalize(answer: Answer, *, by: UserName, at: dt.datetime) -> Decision:
+    """The decision that an export makes of an approved answer.
+
+    Raises:
+        Conflict: No live approval of exactly this text.
+    """
+    decision = answer.decision
+    if (
+        answer.review not in MAY_LEAVE
+        or decision is None
+        or decision.answer_sha256 != text_sha256(answer.text)
+    ):
+        raise Conflict(
+            "only an approved reply can be exported",
+            next_step="a reviewer approves it first (/approve)",
+        )
+    if answer.review is not ReviewState.APPROVED:
+        return decision
+    return Decision(
+        state=ReviewState.FINAL,
+        by=by,
+        at=at,
+        answer_sha256=answer.text_sha256,
+        note=f"approved by {decision.by}",
+    )
