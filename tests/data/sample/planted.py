@@ -1,0 +1,135 @@
+"""What is planted in the sample matter: the facts a reader must find and the traps it must see.
+
+Only the words and the meaning are written here; pages, lines and Bates numbers are worked out by
+``make_sample.py`` from the pages it draws, so the key cannot drift from the files.
+"""
+
+from __future__ import annotations
+
+COMPLAINT = "Complaint.pdf"
+LEASE = "Lease.pdf"
+REEVES = "Reeves Dep.pdf"
+OSEI_MAIL = "Osei e-mail 2024-01-16.txt"
+REEVES_MAIL = "Reeves e-mail 2024-01-23.txt"
+REPORT = "Inspection Report.pdf"
+INVOICES = "Statement of Invoices.pdf"
+SCAN = "Work Log (scan).pdf"
+
+# kind, document, exact words, value (ISO date, number with currency, name) or "".
+FACTS: tuple[tuple[str, str, str, str], ...] = (
+    ("quote", REEVES, "I reported it to facilities on January 9, 2024, and again on January 23, 2024.", ""),
+    ("quote", REEVES, "The second time, yes.", ""),
+    ("quote", REEVES, "The first time I told Mr. Osei in person.", ""),
+    ("quote", REEVES, 'He said, "Put a bucket under it and we will see."', ""),
+    ("quote", REEVES, "It was on the 2022 list. The coupling had been patched twice.", ""),
+    ("quote", REEVES, "Mr. Osei said e-mail was for things that were already decided.", ""),
+    ("quote", LEASE, "Landlord shall begin repairs within ten (10) business days after written notice from Tenant or from Landlord's own staff.", ""),
+    ("quote", LEASE, "Landlord shall not be liable for interruption of services unless caused by its gross negligence.", ""),
+    ("quote", LEASE, "An e-mail to the director of facilities is notice in writing for Article 7.", ""),
+    ("quote", OSEI_MAIL, "I first heard of water on the fourth floor this morning, January 16, 2024.", ""),
+    ("quote", REEVES_MAIL, "This is the second time I am reporting the leak in Suite 400.", ""),
+    ("quote", REEVES_MAIL, "Please treat this as notice in writing under the lease.", ""),
+    ("quote", REPORT, "The leak came from a failed coupling on the fourth-floor riser.", ""),
+    ("quote", REPORT, "In our opinion the coupling had leaked for at least five weeks before the ceiling fell.", ""),
+    ("date", COMPLAINT, "May 6, 2024", "2024-05-06"),
+    ("date", LEASE, "July 30, 2021", "2021-07-30"),
+    ("date", LEASE, "September 1, 2021", "2021-09-01"),
+    ("date", LEASE, "August 31, 2026", "2026-08-31"),
+    ("date", REEVES, "Friday, March 14, 2025", "2025-03-14"),
+    ("date", REEVES, "January 8, 2024, a Monday", "2024-01-08"),
+    ("date", REEVES, "February 19, 2024", "2024-02-19"),
+    ("date", REEVES, "June 2022", "2022-06"),
+    ("date", OSEI_MAIL, "Tue, 16 Jan 2024", "2024-01-16"),
+    ("date", OSEI_MAIL, "March 1, 2024", "2024-03-01"),
+    ("date", REEVES_MAIL, "Tue, 23 Jan 2024", "2024-01-23"),
+    ("date", REPORT, "Date of report: February 27, 2024", "2024-02-27"),
+    ("date", INVOICES, "May 1, 2024", "2024-05-01"),
+    ("amount", COMPLAINT, "$1,250,000.00", "USD 1250000.00"),
+    ("amount", COMPLAINT, "$65,750.00", "USD 65750.00"),
+    ("amount", LEASE, "$18,400.00", "USD 18400.00"),
+    ("amount", LEASE, "$36,800.00", "USD 36800.00"),
+    ("amount", LEASE, "$2,000,000.00", "USD 2000000.00"),
+    ("amount", REEVES, "$640", "USD 640"),
+    ("amount", REEVES_MAIL, "$3,850.00", "USD 3850.00"),
+    ("amount", REPORT, "$1.2 million", "USD 1200000"),
+    ("amount", REPORT, "$412,500.00", "USD 412500.00"),
+    ("amount", INVOICES, "$500,000.00", "USD 500000.00"),
+    ("number", LEASE, "9,200 rentable square feet", "9200 square feet"),
+    ("number", REPORT, "38 percent", "38 %"),
+    ("number", COMPLAINT, "31 people", "31 people"),
+    ("party", COMPLAINT, "Hartwell Design Studio, Inc.", "plaintiff and tenant"),
+    ("party", COMPLAINT, "Northgate Property Management, LLC", "defendant and landlord's agent"),
+    ("person", COMPLAINT, "Dana Reeves", "assistant property manager"),
+    ("person", COMPLAINT, "Samuel Osei", "director of facilities"),
+    ("person", REPORT, "Priya Raman, P.E.", "inspector"),
+    ("person", LEASE, "Victor Almeida", "vice president"),
+)
+
+# Two places that cannot both be right, and what they are about.
+CONTRADICTIONS: tuple[tuple[str, tuple[tuple[str, str], tuple[str, str]]], ...] = (
+    (
+        "when facilities first heard of the leak",
+        (
+            (REEVES, "I reported it to facilities on January 9, 2024"),
+            (OSEI_MAIL, "I first heard of water on the fourth floor this morning, January 16, 2024."),
+        ),
+    ),
+    (
+        "where the water came from",
+        (
+            (OSEI_MAIL, "My guess is the roof drain."),
+            (REPORT, "The roof drain was dry and sound and did not contribute."),
+        ),
+    ),
+    (
+        "the total of the invoices against the sum claimed",
+        (
+            (INVOICES, "Total of all invoices: $1,193,250.00"),
+            (COMPLAINT, "Hartwell suffered damages of not less than $1,250,000.00."),
+        ),
+    ),
+)
+
+# Grows over time but is no contradiction: both may be true.
+CHANGES: tuple[tuple[str, tuple[tuple[str, str], tuple[str, str]]], ...] = (
+    (
+        "rooms with water: two on January 8, three on January 23",
+        (
+            (REEVES, "Two. The plan room and the sample library."),
+            (REEVES_MAIL, "The water now reaches three rooms"),
+        ),
+    ),
+)
+
+# Words a document puts in another's mouth, and what that other document says.
+MISQUOTATIONS: tuple[tuple[str, str, str, str], ...] = (
+    (
+        COMPLAINT,
+        "shall begin repairs within ten (10) days after written notice",
+        LEASE,
+        "shall begin repairs within ten (10) business days after written notice",
+    ),
+    (
+        COMPLAINT,
+        "unless caused by its negligence",
+        LEASE,
+        "unless caused by its gross negligence",
+    ),
+)
+
+# kind, document, exact words, why it is wrong.
+WRONG: tuple[tuple[str, str, str, str], ...] = (
+    ("wrong_weekday", COMPLAINT, "Monday, February 13, 2024", "2024-02-13 was a Tuesday"),
+    ("wrong_weekday", REPORT, "Thursday, February 20, 2024", "2024-02-20 was a Tuesday"),
+    ("impossible_date", INVOICES, "February 30, 2024", "February 2024 has 29 days"),
+    ("wrong_sum", INVOICES, "$1,193,250.00", "the six invoices add up to $1,184,250.00"),
+)
+
+# Statements that look likely and that no document supports.
+ABSENT: tuple[str, ...] = (
+    "Facilities answered Ms. Reeves on January 10, 2024.",
+    "Hartwell gave Northgate written notice on January 12, 2024.",
+    "The Lease lets Tenant end the Lease after a water leak.",
+    "Northgate's insurer paid $250,000.00.",
+    "Ms. Reeves testified that the roof drain was blocked.",
+)
