@@ -1,0 +1,71 @@
+"""What class a document has when nobody has said: guessed on the safe side.
+
+A wrong guess towards "evidence" would let a brief prove its own facts, so papers that call
+themselves pleadings, law or notes are believed. The manifest's word always wins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Final, TypeVar
+
+from protocol.record import DocumentClass
+from rag.terms import words
+
+T = TypeVar("T")
+
+# In order: the first class of which a word stands in the file's path decides.
+_NAME_WORDS: Final[tuple[tuple[DocumentClass, frozenset[str]], ...]] = (
+    (
+        DocumentClass.WORK_PRODUCT,
+        frozenset({"memo", "memorandum", "notes", "privileged", "workproduct", "메모", "검토의견"}),
+    ),
+    (
+        DocumentClass.PLEADING,
+        frozenset(
+            {
+                "complaint", "petition", "answer", "counterclaim", "motion", "brief", "pleading",
+                "pleadings", "opposition", "reply", "소장", "답변서", "준비서면", "항소이유서",
+            }
+        ),
+    ),
+    (
+        DocumentClass.AUTHORITY,
+        frozenset(
+            {"statute", "statutes", "opinion", "caselaw", "authority", "authorities", "판례"}
+        ),
+    ),
+)  # fmt: skip
+# These name mail and contracts as often as papers for a court, so the opening must agree.
+_WEAK: Final = frozenset(
+    {"answer", "reply", "brief", "motion", "opposition", "opinion", "petition"}
+)
+_CAPTION: Final = re.compile(
+    r"\b(?:plaintiffs?|defendants?|petitioners?|respondents?|appellants?|appellees?)\b"
+    r"|\bin the (?:\w+ ){0,4}court\b|\bcase no\b|원\s*고|피\s*고",
+    re.IGNORECASE,
+)
+
+
+def guess(name: str, opening: str) -> DocumentClass:
+    """The class that a file's path and the opening of its text suggest; evidence in doubt."""
+    said = set(words(name.replace("_", " ")))
+    joined = "".join(sorted(said))
+    captioned = len({m.lower() for m in _CAPTION.findall(opening[:3000])}) >= 2
+    for document_class, marks in _NAME_WORDS:
+        found = said & marks
+        if found - _WEAK or (found and captioned):
+            return document_class
+        if any(mark in joined for mark in marks if not mark.isascii()):
+            return document_class
+    return DocumentClass.EVIDENCE
+
+
+def by_name(rules: Mapping[str, T], name: str) -> T | None:
+    """What the manifest says of a name: the exact name first, then the longest pattern."""
+    if name in rules:
+        return rules[name]
+    fitting = [pattern for pattern in rules if fnmatchcase(name, pattern)]
+    return rules[max(fitting, key=len)] if fitting else None

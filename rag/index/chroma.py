@@ -1,0 +1,108 @@
+"""The index in an embedded Chroma directory, one directory a matter.
+
+Chroma gets ids and vectors, never text: a deleted record stays readable in its files, so only
+removing the directory erases, and then there must be nothing of worth in it. It is given vectors
+for every question as well: left to embed text itself, it would try to download a model.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from protocol.errors import Unavailable
+from rag.embedding import Vectors
+
+_COLLECTION: Final = "passages"
+_BATCH: Final = 2000
+"""Below Chroma's own bound of 5,461 records a call."""
+
+
+class ChromaIndex:
+    """Keeps `rag.index.Index` on disk. The caller holds the matter's lock."""
+
+    def __init__(self, folder: Path) -> None:
+        """Opens or makes the directory.
+
+        Raises:
+            Unavailable: It cannot be opened; remove it and build it again.
+        """
+        self._folder = folder
+        self._client: Any = None
+        self._collection: Any = None
+        self._open()
+
+    def _open(self) -> None:
+        import chromadb  # noqa: TID251
+        from chromadb.config import Settings  # noqa: TID251
+
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            self._client = chromadb.PersistentClient(
+                path=str(self._folder),
+                settings=Settings(
+                    anonymized_telemetry=False,
+                    allow_reset=False,
+                    chroma_otel_collection_endpoint="",
+                ),
+            )
+            self._collection = self._client.get_or_create_collection(
+                _COLLECTION,
+                embedding_function=None,
+                configuration={"hnsw": {"space": "cosine"}},
+            )
+        except Exception as error:  # Chroma's own errors have no common root
+            self.close()
+            raise Unavailable("the vector index cannot be opened") from error
+
+    def add(self, ids: Sequence[str], vectors: Vectors) -> None:
+        if len(ids) != len(vectors):
+            raise ValueError("as many ids as vectors")
+        if not np.isfinite(vectors).all():
+            raise ValueError("a vector is not finite")
+        try:
+            for at in range(0, len(ids), _BATCH):
+                self._collection.upsert(
+                    ids=list(ids[at : at + _BATCH]), embeddings=vectors[at : at + _BATCH]
+                )
+        except Exception as error:
+            raise Unavailable("the vector index could not be written") from error
+
+    def search(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
+        try:
+            held = self._collection.count()
+            if not held:
+                return []
+            found = self._collection.query(
+                query_embeddings=[vector], n_results=min(k, held), include=["distances"]
+            )
+        except Exception as error:
+            raise Unavailable("the vector index could not be searched") from error
+        pairs = zip(found["ids"][0], found["distances"][0], strict=True)
+        return [(name, 1.0 - float(distance)) for name, distance in pairs]
+
+    def delete(self, ids: Sequence[str]) -> None:
+        try:
+            for at in range(0, len(ids), _BATCH):
+                self._collection.delete(ids=list(ids[at : at + _BATCH]))
+        except Exception as error:
+            raise Unavailable("the vector index could not be written") from error
+
+    def count(self) -> int:
+        try:
+            return int(self._collection.count())
+        except Exception as error:
+            raise Unavailable("the vector index could not be counted") from error
+
+    def close(self) -> None:
+        client, self._client, self._collection = self._client, None, None
+        if client is not None:
+            client.close()
+
+    def remove(self) -> None:
+        self.close()
+        shutil.rmtree(self._folder, ignore_errors=True)

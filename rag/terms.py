@@ -1,0 +1,78 @@
+"""Text to index terms: what the keyword index counts as a word.
+
+Used for indexing and for questions alike, so both sides see the same terms. Hangul words also give
+their two-syllable pieces, because a particle is glued to its noun: a question for "누수" must find
+"누수를". Verification does not use this file: it reads the record by its own rules.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+
+TERMS_VERSION: Final = "2"
+"""Stored with the index; a change here means the keyword index is built anew."""
+
+_WORD: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*|[^\W\d_]+", re.UNICODE)
+_HANGUL: Final = re.compile(r"[가-힣]+")
+
+_STOP: Final = frozenset(
+    "a an and any are as at be been but by can could did do does for from had has have how if in "
+    "into is it its may might must of on or other shall should so such than that the their them "
+    "then there these they this those to was were what when where which who whom whose will with "
+    "would under upon".split()
+)
+
+# Endings taken off English words, longest first, with what stays of the stem at the least.
+_ENDINGS: Final = (
+    ("ization", "iz"), ("isation", "iz"), ("ations", ""), ("ation", ""), ("ments", ""),
+    ("ities", ""), ("ment", ""), ("ings", ""), ("ible", ""), ("able", ""), ("ity", ""),
+    ("ors", ""), ("ers", ""), ("ies", "y"), ("ing", ""), ("ion", ""), ("ive", ""), ("ise", "iz"),
+    ("ize", "iz"), ("ed", ""), ("es", ""), ("or", ""), ("er", ""), ("al", ""), ("ly", ""),
+    ("s", ""), ("e", ""), ("y", ""),
+)  # fmt: skip
+_STEM_CHARS: Final = 4
+
+
+def stem(word: str) -> str:
+    """A lower-case English word without its ending: "terminated", "termination" give "termin"."""
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _STEM_CHARS:
+            word = word[: len(word) - len(ending)] + instead
+            break
+    return word
+
+
+def words(text: str) -> Iterator[str]:
+    """The words and numbers of a text, folded for comparing, in order; nothing is dropped."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    for found in _WORD.finditer(folded):
+        word = found.group()
+        yield word.replace(",", "") if word[0].isdigit() else word
+
+
+def terms(text: str, *, keep_common: bool = False) -> list[str]:
+    """The index terms of a text, in order.
+
+    Args:
+        text: Any text; NFC and NFD give the same terms.
+        keep_common: Whether words such as "the" count.
+    """
+    out: list[str] = []
+    for word in words(text):
+        if _HANGUL.fullmatch(word):
+            out.append(word)
+            if len(word) > 2:
+                out.extend(word[at : at + 2] for at in range(len(word) - 1))
+        elif not keep_common and word in _STOP:
+            continue
+        else:
+            out.append(stem(word) if word.isascii() else word)
+    return out
+
+
+def match_any(found: list[str]) -> str:
+    """An FTS5 expression that any of the terms satisfies; empty for no terms."""
+    return " OR ".join(f'"{term}"' for term in dict.fromkeys(found) if term)
