@@ -7,8 +7,8 @@ and times only, checked by `wordless` on the way in. The words lie in the matter
 is written first; a step or an event then names them.
 
 Words used here: a *job* is one request; a *step* is one remembered part of it; an *event* is one
-numbered thing said about it; a *lease* is a worker's right to run it until a time; a *board* runs as
-many jobs at once as it has places. Parking is just waiting again; pausing belongs to the board.
+numbered thing said about it; a *lease* is a worker's right to run it until a time; a *board* runs
+as many jobs at once as it has places. Parking is just waiting again; pausing belongs to the board.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ class JobQueue(Protocol):
         ...
 
     async def sweep(self, before: dt.datetime) -> int:
-        """Deletes ended jobs that ended before a time, with steps and events; gives their number."""
+        """Deletes jobs that ended before a time, with steps and events; gives their number."""
         ...
 
     async def close_matter(self, matter: MatterId) -> tuple[JobId, ...]:

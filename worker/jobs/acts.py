@@ -1,0 +1,456 @@
+"""What may happen to a job, each act as one transaction over a `Store`.
+
+Synchronous and free of SQL, so both keepers follow the same rules. Whom an act wakes stands in
+`Acts.rung` until the keeper, after the commit, rings those bells.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import itertools
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from protocol.errors import Conflict, ErrorValue, Internal, NotFound, Unavailable
+from protocol.events import (
+    Completed,
+    Event,
+    EventBody,
+    Failed,
+    Interrupted,
+    Parked,
+    Progress,
+    Queued,
+    Started,
+    Stopped,
+)
+from protocol.ids import JobId, MatterId, matter_id, new_job_id, user_name
+from protocol.jobs import Job, JobState
+from worker.jobs import (
+    LEASE_S,
+    MOST_CRASHES,
+    BoardInfo,
+    Clock,
+    Lease,
+    LeaseLost,
+    NewJob,
+    StepValue,
+    StopAsked,
+    turn,
+    wordless,
+)
+from worker.jobs.reasons import KEEPS_CRASHING, with_sentence
+from worker.jobs.rows import (
+    BoardRow,
+    EventRow,
+    JobRow,
+    Store,
+    as_job,
+    as_lease,
+    as_waiting,
+    from_ms,
+    to_ms,
+)
+
+MOST_WAITING: Final = 500
+"""Jobs that may wait on one board: hours of work; beyond it a request is refused, not forgotten."""
+
+PLACES_TOLD: Final = 20
+"""Places from the front that are told when they change: keeps a claim's cost bounded."""
+
+_BODIES: Final = msgspec.json.Decoder(EventBody)
+_ACTIVE: Final = frozenset({JobState.WAITING, JobState.RUNNING})
+
+
+def events_topic(job: JobId) -> str:
+    """Rung when the job has a new event or is removed."""
+    return f"events:{job}"
+
+
+def stop_topic(job: JobId) -> str:
+    """Rung when a running job is asked to stop or loses its lease."""
+    return f"stop:{job}"
+
+
+def board_topic(board: str) -> str:
+    """Rung when the board may have a job to give."""
+    return f"board:{board}"
+
+
+class Acts:
+    """The acts of a job's life. One thread at a time."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self.rung: set[str] = set()
+
+    # --- from outside ---
+
+    def add(self, new: NewJob) -> Job:
+        _check_new(new)
+        key = hashlib.sha256(f"{new.user}\0{new.key}".encode()).hexdigest()
+        now = self._now()
+        with self._store.transaction("add"):
+            known = self._store.job_of_key(key)
+            if known is not None:
+                same = (known.request_sha256, known.matter, known.kind)
+                if same != (new.request_sha256, new.matter, new.kind):
+                    raise Conflict("this key was used for another request")
+                return self._view(known)
+            if len(self._store.waiting(new.board)) >= MOST_WAITING:
+                raise Unavailable("too many jobs are waiting", next_step="ask again later")
+            row = JobRow(
+                id=new_job_id(now),
+                matter=new.matter,
+                kind=new.kind,
+                user=new.user,
+                board=new.board,
+                weight_s=new.weight_s,
+                state=JobState.WAITING,
+                attempts=0,
+                turn=0,
+                crashes=0,
+                arrived=self._tick(new.board),
+                created_ms=now,
+                waiting_ms=now,
+                expected_ms=0,
+                ended_ms=0,
+                owner="",
+                lease_ms=0,
+                stop_asked=False,
+                reason="",
+                key_sha256=key,
+                request_sha256=new.request_sha256,
+                answer_sha256="",
+                last_seq=0,
+                told_place=0,
+            )
+            self._store.put_job(row)
+            mine = next(place for place in self._places(new.board) if place.job == row.id)
+            said = self._say(row, Queued(place=mine.place, eta_s=mine.eta_s))
+            self._store.put_job(replace(said, told_place=mine.place))
+            self._tell_places(new.board)
+            return self._view(self._row(row.id))
+
+    def stop(self, job: JobId) -> Job:
+        with self._store.transaction("stop"):
+            row = self._row(job)
+            if row.state is JobState.WAITING:
+                self._end(row, Stopped())
+            elif row.state is JobState.RUNNING and not row.stop_asked:
+                self._store.put_job(replace(row, stop_asked=True))
+                self.rung.add(stop_topic(job))
+            return self._view(self._row(job))
+
+    def job(self, job: JobId) -> Job:
+        return self._view(self._row(job))
+
+    def jobs(self, matter: MatterId, most: int) -> tuple[Job, ...]:
+        rows = self._store.jobs_of(matter, max(0, most))
+        boards = {row.board for row in rows if row.state is JobState.WAITING}
+        places = {place.job: place for board in boards for place in self._places(board)}
+        return tuple(self._view(row, places) for row in rows)
+
+    def events(self, job: JobId, after: int) -> tuple[tuple[Event, ...], bool]:
+        """The events after a number, and whether more may come."""
+        row = self._row(job)
+        events = tuple(_event(row, stored) for stored in self._store.events(job, after))
+        return events, row.state in _ACTIVE
+
+    # --- from inside ---
+
+    def claim(self, board: str, owner: str) -> Lease | None:
+        wordless.check_id(owner, "owner")
+        now = self._now()
+        with self._store.transaction("claim"):
+            if not self.claimable(board):
+                return None
+            rows = {row.id: row for row in self._store.waiting(board)}
+            order = turn.turns(
+                [as_waiting(row) for row in rows.values()], self._store.last_turns(board), now
+            )
+            row = rows[next(order).job]
+            self._store.put_turn(board, row.matter, self._tick(board))
+            row = replace(
+                row,
+                state=JobState.RUNNING,
+                attempts=row.attempts + 1,
+                turn=row.turn + 1,
+                owner=owner,
+                lease_ms=now + int(LEASE_S * 1000),
+                expected_ms=now + int(row.weight_s * 1000),
+                told_place=0,
+            )
+            row = self._say(row, Started(attempt=row.attempts, board=board))
+            self._tell_places(board)
+            self.rung.add(board_topic(board))  # it may have a second place
+            return as_lease(row)
+
+    def claimable(self, board: str) -> bool:
+        """Whether a claim would give a job."""
+        info = self._board(board)
+        if info.paused or len(self._store.running(board)) >= info.places:
+            return False
+        return bool(self._store.waiting(board))
+
+    def beat(self, lease: Lease) -> bool:
+        with self._store.transaction("beat"):
+            row = self._held(lease)
+            self._store.put_job(replace(row, lease_ms=self._now() + int(LEASE_S * 1000)))
+            return row.stop_asked
+
+    def stop_asked(self, lease: Lease) -> bool:
+        """Whether a stop was asked of a job still held."""
+        return self._held(lease).stop_asked
+
+    def remembered(self, job: JobId, name: str) -> dict[str, Any] | None:
+        self._row(job)
+        value = self._store.step(job, name)
+        return None if value is None else cast("dict[str, Any]", msgspec.json.decode(value))
+
+    def step(self, lease: Lease, name: str, value: StepValue) -> None:
+        wordless.check_id(name, "a step's name")
+        encoded = wordless.encode_step(value)
+        with self._store.transaction("step"):
+            row = self._held(lease)
+            if row.stop_asked:
+                raise StopAsked
+            if row.crashes and self._store.step(row.id, name) is None:
+                self._store.put_job(replace(row, crashes=0))  # it got further than before
+            self._store.put_step(row.id, name, encoded)
+
+    def say(self, lease: Lease, body: EventBody) -> Event:
+        wordless.check_said(body)
+        with self._store.transaction("say"):
+            row = self._held(lease)
+            if isinstance(body, Progress) and body.eta_s is not None:
+                later = self._now() + int(body.eta_s * 1000)
+                row = replace(row, expected_ms=max(row.expected_ms, later))
+            row = self._say(row, body)
+            return _event(row, self._store.events(row.id, row.last_seq - 1)[0])
+
+    def gives_way(self, lease: Lease, rest_s: float | None) -> bool:
+        row = self._held(lease)
+        info = self._board(row.board)
+        if info.paused or len(self._store.running(row.board)) < info.places:
+            return False
+        now = self._now()
+        return turn.gives_way(
+            as_waiting(replace(row, weight_s=_rest(row, rest_s), waiting_ms=now)),
+            [as_waiting(waiting) for waiting in self._store.waiting(row.board)],
+            self._store.last_turns(row.board),
+            now,
+        )
+
+    def park(self, lease: Lease, rest_s: float | None) -> None:
+        now = self._now()
+        with self._store.transaction("park"):
+            row = self._held(lease)
+            if row.stop_asked:
+                self._end(row, Stopped())
+                return
+            row = replace(row, attempts=row.attempts - 1, weight_s=_rest(row, rest_s))
+            self._wait_again(replace(row, waiting_ms=now), Parked())
+
+    def end(self, lease: Lease, body: Completed | Failed | Stopped, reason: str) -> Job:
+        wordless.check_last(body)
+        if reason:
+            wordless.check_code(reason, "reason")
+        with self._store.transaction("end"):
+            row = self._held(lease)
+            if row.stop_asked and isinstance(body, Completed):
+                raise StopAsked
+            self._end(row, body, reason)
+            return self._view(self._row(row.id))
+
+    def recover(self, starting: bool) -> tuple[JobId, ...]:
+        with self._store.transaction("recover"):
+            now = self._now()
+            gone = [row for row in self._store.running(None) if starting or row.lease_ms <= now]
+            for row in gone:
+                self.rung.add(stop_topic(row.id))
+                if row.stop_asked:
+                    self._end(row, Stopped())
+                elif row.crashes >= MOST_CRASHES:
+                    error = ErrorValue(code=Internal.code, message="")
+                    self._end(row, Failed(error=error), KEEPS_CRASHING)
+                else:
+                    self._wait_again(replace(row, crashes=row.crashes + 1), Interrupted())
+            return tuple(row.id for row in gone)
+
+    # --- from the operator ---
+
+    def set_places(self, board: str, places: int) -> None:
+        wordless.check_code(board, "board")
+        if places < 1:
+            raise ValueError("a board has at least one place; to hold it, pause it")
+        with self._store.transaction("board"):
+            self._store.put_board(replace(self._board(board), places=places))
+            self._tell_places(board)
+        self.rung.add(board_topic(board))
+
+    def set_paused(self, board: str, paused: bool) -> None:
+        wordless.check_code(board, "board")
+        with self._store.transaction("board"):
+            self._store.put_board(replace(self._board(board), paused=paused))
+        self.rung.add(board_topic(board))
+
+    def boards(self) -> tuple[BoardInfo, ...]:
+        return tuple(
+            BoardInfo(
+                name=row.name,
+                paused=row.paused,
+                places=row.places,
+                running=len(self._store.running(row.name)),
+                waiting=len(self._store.waiting(row.name)),
+            )
+            for row in self._store.boards()
+        )
+
+    def sweep(self, before: dt.datetime) -> int:
+        with self._store.transaction("sweep"):
+            jobs = self._store.ended(to_ms(before))
+            self._store.delete_jobs(jobs)
+        self._store.tidy()
+        self.rung.update(events_topic(job) for job in jobs)
+        return len(jobs)
+
+    def close_matter(self, matter: MatterId) -> tuple[JobId, ...]:
+        with self._store.transaction("close_matter"):
+            rows = self._store.jobs_of(matter, None)
+            self._store.delete_jobs([row.id for row in rows])
+            self._store.forget_turns(matter)
+            for board in {row.board for row in rows if row.state in _ACTIVE}:
+                self._tell_places(board)
+                self.rung.add(board_topic(board))
+        self._store.tidy()
+        for row in rows:
+            self.rung.update((events_topic(row.id), stop_topic(row.id)))
+        return tuple(row.id for row in rows if row.state is JobState.RUNNING)
+
+    # --- parts ---
+
+    def _now(self) -> int:
+        return to_ms(self._clock())
+
+    def _row(self, job: JobId) -> JobRow:
+        row = self._store.job(job)
+        if row is None:
+            raise NotFound("no such job")
+        return row
+
+    def _held(self, lease: Lease) -> JobRow:
+        """The fence: the row, if this lease still holds it."""
+        row = self._store.job(lease.job)
+        if row is None or row.state is not JobState.RUNNING:
+            raise LeaseLost
+        if (row.owner, row.turn) != (lease.owner, lease.turn):
+            raise LeaseLost
+        return row
+
+    def _board(self, name: str) -> BoardRow:
+        row = self._store.board(name)
+        return row or BoardRow(name=name, paused=False, places=1, ticks=0)
+
+    def _tick(self, name: str) -> int:
+        row = self._board(name)
+        self._store.put_board(replace(row, ticks=row.ticks + 1))
+        return row.ticks + 1
+
+    def _say(self, row: JobRow, body: EventBody) -> JobRow:
+        """Stores the row with its next event; the only place where events come from."""
+        row = replace(row, last_seq=row.last_seq + 1)
+        self._store.put_job(row)
+        stored = EventRow(seq=row.last_seq, at_ms=self._now(), body=msgspec.json.encode(body))
+        self._store.add_event(row.id, stored)
+        self.rung.add(events_topic(row.id))
+        return row
+
+    def _end(self, row: JobRow, body: Completed | Failed | Stopped, reason: str = "") -> None:
+        """Stores the last event and state, and lets the next job on the board."""
+        state, answer = JobState.STOPPED, ""
+        if isinstance(body, Completed):
+            state, answer = JobState.DONE, body.answer_sha256
+        elif isinstance(body, Failed):
+            state, reason = JobState.FAILED, reason or body.error.code
+        ended = replace(
+            row,
+            state=state,
+            reason=reason if state is JobState.FAILED else "",
+            answer_sha256=answer,
+            ended_ms=self._now(),
+            owner="",
+            lease_ms=0,
+            told_place=0,
+        )
+        self._say(ended, body)
+        self._tell_places(row.board)
+        self.rung.add(board_topic(row.board))
+
+    def _wait_again(self, row: JobRow, body: Parked | Interrupted) -> None:
+        again = replace(row, state=JobState.WAITING, owner="", lease_ms=0, expected_ms=0)
+        self._say(again, body)
+        self._tell_places(row.board)
+        self.rung.add(board_topic(row.board))
+
+    def _places(self, board: str) -> Iterator[turn.Place]:
+        info = self._board(board)
+        return turn.places(
+            [as_waiting(row) for row in self._store.waiting(board)],
+            self._store.last_turns(board),
+            [turn.Ahead(expected_ms=row.expected_ms) for row in self._store.running(board)],
+            at_once=info.places,
+            paused=info.paused,
+            now_ms=self._now(),
+        )
+
+    def _tell_places(self, board: str) -> None:
+        """Says `Queued` again to those near the front whose place changed."""
+        for place in itertools.islice(self._places(board), PLACES_TOLD):
+            row = self._row(place.job)
+            if row.told_place != place.place:
+                row = replace(row, told_place=place.place)
+                self._say(row, Queued(place=place.place, eta_s=place.eta_s))
+
+    def _view(self, row: JobRow, places: dict[JobId, turn.Place] | None = None) -> Job:
+        if row.state is JobState.RUNNING:
+            rest_ms = row.expected_ms - self._now()
+            return as_job(row, None, rest_ms / 1000 if rest_ms >= 0 else None)
+        if row.state is not JobState.WAITING:
+            return as_job(row, None, None)
+        if places is None:
+            places = {place.job: place for place in self._places(row.board)}
+        place = places[row.id]
+        return as_job(row, place.place, place.eta_s)
+
+
+def _check_new(new: NewJob) -> None:
+    matter_id(new.matter)
+    user_name(new.user)
+    wordless.check_code(new.kind, "kind")
+    wordless.check_code(new.board, "board")
+    wordless.check_hash(new.request_sha256, "request_sha256")
+    if not 0 <= new.weight_s < float("inf"):
+        raise ValueError("a weight is a finite number of seconds, 0 or more")
+    if not 0 < len(new.key) <= 200:
+        raise ValueError("a key has 1 to 200 characters")
+
+
+def _rest(row: JobRow, rest_s: float | None) -> float:
+    if rest_s is None:
+        return row.weight_s
+    if not 0 <= rest_s < float("inf"):
+        raise ValueError("a rest is a finite number of seconds, 0 or more")
+    return rest_s
+
+
+def _event(row: JobRow, stored: EventRow) -> Event:
+    body = _BODIES.decode(stored.body)
+    if isinstance(body, Failed):
+        body = Failed(error=with_sentence(body.error, row.reason))
+    return Event(job=row.id, seq=stored.seq, at=from_ms(stored.at_ms), body=body)
