@@ -1,0 +1,247 @@
+"""The SSH server: who may connect, what his key proves, and a channel for what he asks.
+
+The login name is ignored everywhere: the key is the identity. What the key is worth is looked up
+once after authentication and then watched; a key that is revoked, expires or comes under an
+unreadable registry loses its live connections or gets no new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime as dt
+from collections.abc import AsyncIterator
+from typing import Final
+
+import asyncssh  # noqa: TID251
+
+from protocol.errors import BadRequest, Conflict
+from protocol.frames import Stamp
+from protocol.ids import UserName
+from worker.gateway import GatewaySettings, algorithms
+from worker.gateway.bridge import bridge
+from worker.gateway.caps import Caps
+from worker.gateway.channel import Channel
+from worker.gateway.commands import HELP
+from worker.gateway.launcher import launch
+from worker.logs import Log
+from worker.registry import RegistryFile
+
+_log: Final = Log("gateway")
+
+
+class Gateway:
+    """The listening gateway."""
+
+    def __init__(self, settings: GatewaySettings) -> None:
+        """Reads the registry.
+
+        Raises:
+            NotFound: There is no registry.
+            BadRequest: The registry is not as it must be: the gateway does not start.
+        """
+        self.settings = settings
+        self.registry = RegistryFile(settings.users)
+        self.caps = Caps(total=settings.connections, per_address=settings.per_address)
+        self.doors: set[Door] = set()
+        self.port = 0
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator[Gateway]:
+        """Listens until the block ends; then closes every connection.
+
+        Raises:
+            BadRequest: A host key cannot be read.
+            Conflict: The port is taken.
+        """
+        settings = self.settings
+        try:
+            acceptor = await asyncssh.listen(
+                settings.host,
+                settings.port,
+                server_factory=lambda: Door(self),
+                server_host_keys=[str(path) for path in settings.host_keys],
+                config=None,
+                server_version="secondchair",
+                kex_algs=algorithms.KEX,
+                encryption_algs=algorithms.CIPHERS,
+                mac_algs=algorithms.MACS,
+                signature_algs=algorithms.SIGNATURES,
+                compression_algs=None,
+                public_key_auth=True,
+                password_auth=False,
+                kbdint_auth=False,
+                host_based_auth=False,
+                gss_host=None,
+                gss_kex=False,
+                gss_auth=False,
+                agent_forwarding=False,
+                x11_forwarding=False,
+                allow_scp=False,
+                line_editor=False,
+                encoding=None,
+                login_timeout=settings.login_s,
+                keepalive_interval=settings.keepalive_s,
+                keepalive_count_max=settings.keepalive_count,
+                window=256 * 1024,
+            )
+        except asyncssh.KeyImportError as error:
+            raise BadRequest("a host key cannot be read", next_step="run init") from error
+        except OSError as error:
+            raise Conflict("the gateway's port cannot be opened") from error
+        self.port = acceptor.get_port()
+        _log.info("gateway.open", port=self.port)
+        watch = asyncio.create_task(self._watch())
+        try:
+            yield self
+        finally:
+            watch.cancel()
+            acceptor.close()
+            for door in set(self.doors):
+                door.end("gateway_closing")
+            await acceptor.wait_closed()
+            _log.info("gateway.closed", port=self.port)
+
+    async def _watch(self) -> None:
+        """Ends the connections of keys that stopped working."""
+        broken = False
+        while True:
+            await asyncio.sleep(self.settings.watch_s)
+            try:
+                self.registry.current()
+                if (self.registry.broken is not None) != broken:
+                    broken = not broken
+                    _log.error("registry.broken", ok=not broken)
+                for door in set(self.doors):
+                    if not door.still_welcome():
+                        door.end("key_revoked")
+            except Exception as error:
+                _log.trouble("registry.watch", error)
+
+
+class Door(asyncssh.SSHServer):
+    """One connection."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._settings = gateway.settings
+        self._conn: asyncssh.SSHServerConnection
+        self._peer = ""
+        self._counted = False
+        self._tried: set[str] = set()
+        self._checks = 0
+        self._offered = ""
+        self._stamp: Stamp | None = None
+        self._channels: set[Channel] = set()
+
+    # --- what the library calls ---
+
+    def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
+        self._conn = conn
+        self._peer = str(conn.get_extra_info("peername")[0])
+        self._counted = self._gateway.caps.take(self._peer)
+        if not self._counted:
+            _log.warning("connection.capped", peer=self._peer)
+            conn.abort()
+            return
+        self._gateway.doors.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._counted:
+            self._gateway.caps.give(self._peer)
+            self._counted = False
+        self._gateway.doors.discard(self)
+        if self._stamp is not None:
+            _log.info("connection.closed", user=self._stamp.user)
+
+    def begin_auth(self, username: str) -> bool:
+        return True
+
+    def public_key_auth_supported(self) -> bool:
+        return True
+
+    def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
+        mark = key.get_fingerprint()
+        self._tried.add(mark)
+        self._checks += 1  # a key that is taken is looked at twice: offered, then signed with
+        most = self._settings.attempts
+        if len(self._tried) > most or self._checks > 2 * most:
+            _log.warning("connection.attempts", peer=self._peer)
+            self._conn.disconnect(
+                asyncssh.DISC_NO_MORE_AUTH_METHODS_AVAILABLE, "too many keys were tried"
+            )
+            return False
+        if self._look_up(mark) is None:
+            return False
+        # Called again for the key that signs, in one go with the check of the signature, so the
+        # last one here is the one that proved itself.
+        self._offered = mark
+        return True
+
+    def auth_completed(self) -> None:
+        user = self._look_up(self._offered)
+        if user is None:
+            self.end("key_revoked")
+            return
+        name, role = user
+        self._stamp = Stamp(user=name, role=role, fingerprint=self._offered, peer=self._peer)
+        _log.info(
+            "connection.open", user=name, role=role, fingerprint=self._offered, peer=self._peer
+        )
+
+    def session_requested(self) -> Channel | bool:
+        if self._stamp is None or len(self._channels) >= self._settings.channels:
+            _log.info("channel.capped", peer=self._peer)
+            return False
+        channel = Channel(self._serve, self._channels.discard)
+        self._channels.add(channel)
+        return channel
+
+    # --- ours ---
+
+    def still_welcome(self) -> bool:
+        """Whether the key of this connection works now; before authentication there is none."""
+        if self._stamp is None:
+            return True
+        found = self._gateway.registry.current().by_key(self._stamp.fingerprint)
+        if found is None or found[0].name != self._stamp.user:
+            return False
+        user, key = found
+        same_role = user.role.value == self._stamp.role
+        return same_role and key.works(peer=self._peer, now=dt.datetime.now(dt.UTC))
+
+    def end(self, reason: str) -> None:
+        """Closes the connection at once."""
+        _log.info("connection.ended", peer=self._peer, reason=reason)
+        self._conn.disconnect(asyncssh.DISC_BY_APPLICATION, "this connection is closed")
+
+    def _look_up(self, mark: str) -> tuple[UserName, str] | None:
+        registry = self._gateway.registry
+        found = registry.current().by_key(mark)
+        if found is None or registry.broken is not None:
+            return None
+        user, key = found
+        if not key.works(peer=self._peer, now=dt.datetime.now(dt.UTC)):
+            return None
+        return UserName(user.name), user.role.value
+
+    async def _serve(self, channel: Channel) -> int:
+        assert self._stamp is not None  # no channel opens before authentication
+        if channel.subsystem:
+            return await bridge(channel, self._stamp, self._settings.worker)
+        if channel.command == ():
+            await channel.write(HELP.encode())
+            return 0
+        return await launch(channel, self._stamp, self._settings)
+
+
+async def serve(settings: GatewaySettings) -> None:
+    """Runs the gateway until it is cancelled.
+
+    Raises:
+        BadRequest: The registry or a host key is not as it must be.
+        Conflict: The port is taken.
+        NotFound: There is no registry.
+    """
+    async with Gateway(settings).open():
+        await asyncio.get_running_loop().create_future()
