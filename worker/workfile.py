@@ -7,6 +7,7 @@ the two leaves a scrap that the next attempt overwrites.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sqlite3
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ import msgspec
 from protocol.answers import Answer, Decision
 from protocol.errors import Conflict, Damaged, NotFound
 from protocol.ids import JobId
-from protocol.jobs import Decide, WorkRequest
+from protocol.jobs import Decide, Export, WorkRequest
 
 _NAMED: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
@@ -29,6 +30,11 @@ def load_statements(file: str) -> dict[str, str]:
     text = resources.files("worker").joinpath(file).read_text("utf-8")
     parts = _NAMED.split(text)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def request_sha256(request: WorkRequest) -> str:
+    """Hash of a request's contents without its key: what "the same request" means."""
+    return hashlib.sha256(msgspec.json.encode(msgspec.structs.replace(request, key=""))).hexdigest()
 
 
 class WorkFile:
@@ -58,18 +64,20 @@ class WorkFile:
     def close(self) -> None:
         self._db.close()
 
-    def put_request(self, job: JobId, request: WorkRequest) -> None:
-        self._db.execute(self._sql["put_request"], (job, msgspec.json.encode(request)))
+    def put_request(self, request: WorkRequest) -> str:
+        """Keeps a request's words; gives the hash under which the job names them."""
+        sha256 = request_sha256(request)
+        self._db.execute(self._sql["put_request"], (sha256, msgspec.json.encode(request)))
+        return sha256
 
-    def request(self, job: JobId) -> WorkRequest:
-        """The request a job was made from.
+    def request(self, sha256: str) -> WorkRequest:
+        """The request that a job names by its hash.
 
         Raises:
-            NotFound: The matter has no such job.
+            NotFound: The matter has no such request.
         """
-        return msgspec.json.decode(
-            self._one("get_request", (job,), "no such job"), type=WorkRequest
-        )
+        body = self._one("get_request", (sha256,), "the words of this request are gone")
+        return msgspec.json.decode(body, type=WorkRequest)
 
     def put_answer(self, answer: Answer) -> None:
         body = msgspec.json.encode(answer)
@@ -120,11 +128,11 @@ class WorkFile:
         self._db.execute(self._sql["forget_turns"], (conversation,))
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def put_decision(self, request: Decide, decision: Decision) -> None:
+    def put_decision(self, request: Decide | Export, decision: Decision) -> None:
         values = (request.job, request.key, msgspec.json.encode(request))
         self._db.execute(self._sql["put_decision"], (*values, msgspec.json.encode(decision)))
 
-    def decision_for(self, request: Decide) -> Decision | None:
+    def decision_for(self, request: Decide | Export) -> Decision | None:
         """What the same request decided before; None when its key is new.
 
         Raises:

@@ -3,7 +3,7 @@
 -- name: schema
 -- Everything of a matter that has words in it and is not the record: one file, deleted with the matter.
 CREATE TABLE IF NOT EXISTS requests (
-    job TEXT PRIMARY KEY,
+    sha256 TEXT PRIMARY KEY,
     body BLOB NOT NULL
 ) STRICT;
 CREATE TABLE IF NOT EXISTS answers (
@@ -40,11 +40,11 @@ CREATE TABLE IF NOT EXISTS decisions (
 ) STRICT;
 
 -- name: put_request
--- A job's request; written before the job itself, so a row without a job is a scrap, never a loss.
-INSERT OR REPLACE INTO requests (job, body) VALUES (?, ?);
+-- Written before its job, which names it by hash: a row without a job is a scrap, never a loss.
+INSERT OR IGNORE INTO requests (sha256, body) VALUES (?, ?);
 
 -- name: get_request
-SELECT body FROM requests WHERE job = ?;
+SELECT body FROM requests WHERE sha256 = ?;
 
 -- name: put_answer
 -- An attempt that runs again overwrites: results are keyed by job, never appended.

@@ -1,0 +1,101 @@
+"""What a deliverable is: a plan of steps over one matter that ends in a `Draft`.
+
+Each file of this folder is one deliverable with one coroutine ``make(desk, request)``. Code does
+what code can (values, tables, order, places); a model only words or orders. A draft is not shown
+until the pipeline has checked every item in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from protocol.answers import Provenance, Timings
+from protocol.errors import Unavailable
+from protocol.events import Found, Progress, Stage
+from protocol.ids import DocumentId
+from protocol.record import Coverage, DocumentInfo, Hit
+from rag.embedding import Embedder
+from rag.retrieve import retrieve
+from worker.config import Settings
+from worker.engine import Engine
+from worker.jobs import JobContext
+from worker.quoting import Sentence, sentences
+from worker.shelf import Held
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One row of a table that code computed, and where its proof stands in the reply's text."""
+
+    cells: tuple[str, ...]
+    start: int
+    end: int
+    """``[start, end)`` of the quotation that proves it; the check gives its place and mark."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A reply before it is checked."""
+
+    question: str
+    text: str
+    coverage: Coverage
+    timings: Timings = field(default_factory=Timings)
+    provenance: Provenance = field(default_factory=Provenance)
+    columns: tuple[str, ...] = ()
+    """Of the table, where the reply has one; the check adds place and verdict."""
+    rows: tuple[Row, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """What the maker of a deliverable works with: one job, one matter, one board's engine."""
+
+    context: JobContext
+    matter: Held
+    engine: Engine
+    embedder: Embedder
+    embedding: asyncio.Lock
+    """An embedder is used by one thread at a time."""
+    settings: Settings
+    extractive: bool
+    """Whether the model only orders the record's words (see `worker.router`)."""
+
+    async def stage(self, stage: Stage, done: int = 0, total: int = 0) -> None:
+        """Says how far a stage is."""
+        await self.context.say(Progress(stage=stage, done=done, total=total))
+
+    async def retrieve(self, question: str, top_k: int) -> tuple[Hit, ...]:
+        """The passages that answer a question best; by words alone while the embedder is away."""
+        async with self.embedding:
+            try:
+                return await asyncio.to_thread(
+                    retrieve, self.matter.record, question, embedder=self.embedder, top_k=top_k
+                )
+            except Unavailable:
+                return await asyncio.to_thread(
+                    retrieve, self.matter.record, question, embedder=None, top_k=top_k
+                )
+
+    async def found(self, hits: Sequence[Hit]) -> None:
+        """Says from how much the reply will be made."""
+        documents = {hit.passage.span.document for hit in hits}
+        await self.context.say(Found(passages=len(hits), documents=len(documents)))
+
+    async def sentences(self, document: DocumentId) -> tuple[Sentence, ...]:
+        """All quotable sentences of a document, in order."""
+        record = self.matter.record
+        return await asyncio.to_thread(
+            lambda: sentences(document, record.text(document), record.pages(document))
+        )
+
+    def chosen(self, documents: Sequence[DocumentId]) -> tuple[DocumentInfo, ...]:
+        """The named documents of the record, all of them when none is named."""
+        every = self.matter.record.documents()
+        if not documents:
+            return tuple(every)
+        named = set(documents)
+        return tuple(info for info in every if info.id in named)

@@ -1,0 +1,247 @@
+"""`/ask`: a question answered from the passages found.
+
+With a small model the reply is extractive: code picks the record's own sentences, the model only
+puts them in order, and a wrong order is the worst it can do. With a larger model the reply is the
+model's prose, but quotations stand in it by reference (``[[3]]``) and code puts in the words. When
+the model is away the passages themselves are the reply, and one sentence says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from protocol.answers import Provenance, Timings
+from protocol.errors import Unavailable
+from protocol.events import Stage
+from protocol.jobs import Ask
+from protocol.record import Hit
+from rag.coverage import coverage
+from worker import prompts
+from worker.deliverables import Desk, Draft
+from worker.deliverables.relevance import Scored, best_sentences
+from worker.deliverables.wording import line, quoted
+from worker.deliverables.writing import Written, write
+from worker.engine import FinishReason, prompt_sha256
+from worker.quoting import Sentence
+
+MODEL_AWAY: Final = (
+    "The model is away: these are the record's passages as found, in no one's words."
+)
+"""What a reply says that was made without its model."""
+
+_NOTHING: Final = "The record as read does not say."
+
+_OFFERED: Final = 16
+"""Sentences a small model may order."""
+_SHOWN: Final = 5
+"""Sentences an extractive reply shows at most: more is a search result, and `/find` gives that."""
+_OF_BEST: Final = 0.55
+"""A sentence that scores below this share of the best one is not shown."""
+_ORDER_TOKENS: Final = 48
+"""``{"order": [1, 2, 3, 4, 5]}`` takes about 20."""
+_MARKER: Final = re.compile(r"\[\[\s*(\d{1,4})\s*\]\]")
+_ANY_MARKER: Final = re.compile(r"\s*\[\[[^\[\]]{0,40}\]\]")
+
+
+class _Order(msgspec.Struct, forbid_unknown_fields=True):
+    order: list[int]
+
+
+async def make(desk: Desk, request: Ask) -> Draft:
+    """The draft of an answer.
+
+    Raises:
+        BadRequest: The question alone is too long for the model.
+    """
+    await desk.stage(Stage.RETRIEVING)
+    started = time.perf_counter()
+    hits = await desk.retrieve(request.question, desk.settings.passages)
+    await desk.found(hits)
+    scored = await best_sentences(desk, request.question, hits, most=_OFFERED)
+    retrieving_ms = (time.perf_counter() - started) * 1000
+    if not scored:
+        made = Composed(text=_NOTHING, how="code")
+    else:
+        try:
+            if desk.extractive:
+                made = await _ordered(desk, request, scored)
+            else:
+                made = await _composed(desk, request, scored)
+        except Unavailable:
+            made = Composed(text=await _lines(desk, _best(scored)), how="code", degraded=MODEL_AWAY)
+    covered = await asyncio.to_thread(coverage, desk.matter.record, searched=_searched(hits))
+    return Draft(
+        question=request.question,
+        text=made.text,
+        coverage=covered,
+        timings=made.timings(retrieving_ms),
+        provenance=made.provenance(desk, hits),
+        notes=(*((made.degraded,) if made.degraded else ()), *made.notes),
+    )
+
+
+def _searched(hits: Sequence[Hit]) -> str:
+    documents = len({hit.passage.span.document for hit in hits})
+    return f"answered from {len(hits)} passages of {documents} documents"
+
+
+def _best(scored: Sequence[Scored]) -> list[Sentence]:
+    floor = scored[0].score * _OF_BEST
+    return [one.sentence for one in scored[:_SHOWN] if one.score >= floor]
+
+
+async def _lines(desk: Desk, chosen: Sequence[Sentence]) -> str:
+    titles = {info.id: info.title for info in desk.matter.record.documents()}
+    out = []
+    for sentence in chosen:
+        question = None
+        if sentence.question is not None:
+            every = await desk.sentences(sentence.document)
+            question = next((one.words for one in every if one.start == sentence.question[0]), None)
+        out.append(line(titles[sentence.document], sentence, question))
+    return "\n".join(out)
+
+
+# --- a small model: the record's words, in the model's order --------------------------------------
+
+
+async def _ordered(desk: Desk, request: Ask, scored: Sequence[Scored]) -> Composed:
+    chosen = _best(scored)
+    prompt, held = await prompts.fitting(
+        desk.engine, "order", request.question, chosen, output_tokens=_ORDER_TOKENS
+    )
+    written = await write(
+        desk,
+        prompt,
+        max_tokens=_ORDER_TOKENS,
+        json_schema=prompts.order_schema(len(held), len(held)),
+    )
+    order, note = _read_order(written.text, len(held))
+    # What the model left out stands behind what it chose: it orders, it does not withhold.
+    wanted = [held[number - 1] for number in order]
+    rest = [sentence for sentence in chosen if sentence not in wanted]
+    return Composed(
+        text=await _lines(desk, [*wanted, *rest]),
+        how="extractive",
+        written=written,
+        prompt_sha256=prompt_sha256(prompt),
+        notes=(note,) if note else (),
+    )
+
+
+def _read_order(text: str, count: int) -> tuple[list[int], str]:
+    try:
+        order = msgspec.json.decode(text, type=_Order).order
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        return [], "The model gave no usable order; the sentences stand in the order of the search."
+    valid = list(dict.fromkeys(number for number in order if 1 <= number <= count))
+    if len(valid) < len(set(order)):
+        return valid, "The model named sentences that do not exist; they were left out."
+    return valid, ""
+
+
+# --- a larger model: its prose, with quotations by reference --------------------------------------
+
+
+async def _composed(desk: Desk, request: Ask, scored: Sequence[Scored]) -> Composed:
+    turns = desk.matter.work.turns(request.conversation, desk.settings.turns)
+    prompt, held = await prompts.fitting(
+        desk.engine,
+        "compose",
+        request.question,
+        [one.sentence for one in scored],
+        turns=turns,
+        output_tokens=desk.settings.answer_tokens,
+    )
+    written = await write(desk, prompt, max_tokens=desk.settings.answer_tokens, live=True)
+    text, unknown = put_in_quotations(written.text, held)
+    notes = []
+    if unknown:
+        notes.append(
+            f"The model pointed at {unknown} sources that do not exist; they were left out."
+        )
+    if written.usage.finish_reason is not FinishReason.STOP:
+        notes.append("The reply was cut off before the model had ended.")
+    return Composed(
+        text=text.strip() or _NOTHING,
+        how="model",
+        written=written,
+        prompt_sha256=prompt_sha256(prompt),
+        notes=tuple(notes),
+    )
+
+
+def put_in_quotations(text: str, held: Sequence[Sentence]) -> tuple[str, int]:
+    """The text with each ``[[n]]`` replaced by the record's words, and how many named nothing.
+
+    A marker that names no sentence, or is malformed, is taken out: it is never shown as a source.
+    """
+    unknown = 0
+
+    def words(match: re.Match[str]) -> str:
+        nonlocal unknown
+        number = int(match[1])
+        if 1 <= number <= len(held):
+            return quoted(held[number - 1].words)
+        unknown += 1
+        return match.group()
+
+    text = _MARKER.sub(words, text)
+    text, malformed = _ANY_MARKER.subn("", text)
+    return text, max(unknown, malformed)
+
+
+# --- what was made ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Composed:
+    """A reply's text, how it came to be, and what the engine took for it."""
+
+    text: str
+    how: str
+    written: Written | None = None
+    prompt_sha256: str = ""
+    notes: tuple[str, ...] = ()
+    degraded: str = ""
+
+    def timings(self, retrieving_ms: float) -> Timings:
+        """Where the time went, as far as this room knows."""
+        if self.written is None:
+            return Timings(retrieving_ms=retrieving_ms)
+        usage = self.written.usage
+        return Timings(
+            retrieving_ms=retrieving_ms,
+            reading_ms=usage.prefill_ms,
+            writing_ms=usage.decode_ms,
+            prompt_tokens=usage.prompt_tokens,
+            reused_tokens=usage.reused_tokens,
+            output_tokens=usage.output_tokens,
+            tokens_per_s=usage.tokens_per_s,
+        )
+
+    def provenance(self, desk: Desk, hits: Sequence[Hit]) -> Provenance:
+        """Who made it, from what."""
+        passages = tuple(hit.passage.id for hit in hits)
+        if self.written is None:
+            return Provenance(composition=self.how, passages=passages, degraded=self.degraded)
+        engine = desk.engine.provenance
+        return Provenance(
+            engine=engine.engine,
+            model=engine.model,
+            model_sha256=engine.model_sha256,
+            binary_sha256=engine.binary_sha256,
+            flags=engine.flags,
+            seed=1,
+            prompt_sha256=self.prompt_sha256,
+            finish_reason=self.written.usage.finish_reason,
+            composition=self.how,
+            passages=passages,
+        )

@@ -1,0 +1,117 @@
+"""Which sentences of the passages found answer best: nearness in meaning and shared words.
+
+An answer of a transcript is weighed together with its question, since "The second time, yes."
+means nothing alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from protocol.ids import DocumentId
+from protocol.record import Hit
+from worker.deliverables import Desk
+from worker.quoting import Sentence
+
+_WORD: Final = re.compile(r"[^\W_]+", re.UNICODE)
+_SHARED_WORDS: Final = 0.35
+"""Weight of shared words beside the cosine: a named thing beats a merely similar one."""
+_RANK: Final = 0.05
+"""Weight of the passage's own rank, as retrieval has seen more than one sentence."""
+_FEW_WORDS: Final = 3
+_COMMON: Final = frozenset(
+    "a an and any are as at be been but by did do does for from had has have he her his how i in is"
+    " it its of on or our she so that the their them they this to us was we were what when where"
+    " which who whom whose why will with would you your".split()
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """A sentence and how well it answers; scores compare within one question only."""
+
+    sentence: Sentence
+    score: float
+
+
+async def best_sentences(
+    desk: Desk, question: str, hits: Sequence[Hit], *, most: int
+) -> tuple[Scored, ...]:
+    """The best sentences of the passages, best first; empty when no passage holds one.
+
+    Args:
+        desk: The job.
+        question: What was asked.
+        hits: The passages, best first.
+        most: How many to give at most.
+    """
+    candidates: list[tuple[Sentence, int]] = []
+    every: dict[DocumentId, tuple[Sentence, ...]] = {}
+    seen: set[tuple[DocumentId, int]] = set()
+    for rank, hit in enumerate(hits):
+        span = hit.passage.span
+        if span.document not in every:
+            every[span.document] = await desk.sentences(span.document)
+        for sentence in every[span.document]:
+            inside = span.start <= sentence.start < span.end
+            if inside and (span.document, sentence.start) not in seen and _quotable(sentence):
+                seen.add((span.document, sentence.start))
+                candidates.append((sentence, rank))
+    if not candidates:
+        return ()
+    asked = {
+        (one.document, one.start, one.end): one.words for many in every.values() for one in many
+    }
+    texts = [_with_question(sentence, asked) for sentence, _ in candidates]
+    async with desk.embedding:
+        vectors, wanted = await asyncio.to_thread(
+            lambda: (desk.embedder.embed(texts), desk.embedder.embed_question(question))
+        )
+    near = vectors @ np.ravel(wanted)
+    terms = _terms(question)
+    scored = [
+        Scored(
+            sentence=sentence,
+            score=float(near[at])
+            + _SHARED_WORDS * len(terms & _terms(texts[at])) / max(1, len(terms))
+            + _RANK / (1 + rank),
+        )
+        for at, (sentence, rank) in enumerate(candidates)
+    ]
+    scored.sort(key=lambda one: -one.score)
+    return tuple(scored[:most])
+
+
+def _quotable(sentence: Sentence) -> bool:
+    words = sentence.words
+    return (
+        sentence.turn != "question"
+        and (not words.isupper())
+        and (len(words.split()) >= _FEW_WORDS or sentence.question is not None)
+    )
+
+
+def _with_question(sentence: Sentence, asked: dict[tuple[DocumentId, int, int], str]) -> str:
+    if sentence.question is None:
+        return sentence.words
+    question = asked.get((sentence.document, *sentence.question), "")
+    return f"{question} {sentence.words}".strip()
+
+
+def _terms(text: str) -> set[str]:
+    """Content words, cut to their stems by the plainest rule that helps."""
+    words = (word.casefold() for word in _WORD.findall(text))
+    return {_stem(word) for word in words if word not in _COMMON}
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word

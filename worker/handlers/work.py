@@ -1,0 +1,125 @@
+"""Requests that become jobs: the words go to the matter's file, the job to the queue."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from protocol.errors import BadRequest, NotFound
+from protocol.jobs import (
+    Accepted,
+    Ask,
+    Cancel,
+    Done,
+    Extract,
+    Find,
+    Ingest,
+    Result,
+    Summarize,
+    WorkRequest,
+)
+from worker.handlers import Office
+from worker.jobs import NewJob
+from worker.router import Router
+from worker.service import Caller
+
+MOST_CHARS: Final = 20_000
+"""Longest question, in characters: about ten pages. A longer text belongs into a file."""
+
+_WEIGHT_S: Final[dict[type[WorkRequest], float]] = {
+    Find: 1.0,
+    Ask: 20.0,
+    Extract: 5.0,
+    Summarize: 30.0,
+    Ingest: 60.0,
+}
+"""First guess of the seconds a kind takes; decides turn and the ETA shown, promises nothing."""
+
+_WHAT: Final = frozenset({"dates", "amounts", "parties", "facts", "all"})
+
+
+class Work:
+    """Takes work in."""
+
+    def __init__(self, office: Office, router: Router) -> None:
+        self._office = office
+        self._router = router
+
+    async def submit(self, request: WorkRequest, caller: Caller) -> Result:
+        """Puts a request in line; it is on disk when this returns.
+
+        Raises:
+            BadRequest: It is empty, too long, or asks for what there is not.
+            NotFound: It names a document that the matter has not got.
+            Conflict: Its key was used for another request.
+        """
+        _check(request)
+        office = self._office
+        async with office.shelf.use(request.matter) as held:
+            documents = getattr(request, "documents", ())
+            if documents:
+                known = {info.id for info in held.record.documents()}
+                if not known.issuperset(documents):
+                    raise NotFound("no such document in this matter")
+            sha256 = held.work.put_request(request)
+            kind = _kind(request)
+            job = await office.queue.add(
+                NewJob(
+                    matter=request.matter,
+                    kind=kind,
+                    user=caller.person,
+                    board=self._router.board_for(kind).name,
+                    weight_s=_WEIGHT_S[type(request)],
+                    key=request.key,
+                    request_sha256=sha256,
+                )
+            )
+        office.journal(request.matter).seal(
+            "job.accepted",
+            by=caller.person,
+            through=caller.through,
+            now=office.now(),
+            job=job.id,
+            details={"kind": kind, "request": sha256},
+        )
+        return Accepted(job=job.id, last_seq=job.last_seq)
+
+    async def cancel(self, request: Cancel, caller: Caller) -> Result:
+        """Stops a job; asking twice is harmless."""
+        job = await self._office.queue.stop(request.job)
+        self._office.journal(job.matter).seal(
+            "job.stop_asked",
+            by=caller.person,
+            through=caller.through,
+            now=self._office.now(),
+            job=job.id,
+        )
+        return Done()
+
+
+def _check(request: WorkRequest) -> None:
+    if not request.key or len(request.key) > 200:
+        raise BadRequest("a request carries a key of 1 to 200 characters")
+    text = ""
+    if isinstance(request, Ask):
+        text = request.question
+    elif isinstance(request, Find):
+        text = request.text
+    elif isinstance(request, Extract):
+        if request.what not in _WHAT:
+            raise BadRequest(
+                "there is no such extract", next_step=f"choose {', '.join(sorted(_WHAT))}"
+            )
+        return
+    else:
+        return
+    if not text.strip():
+        raise BadRequest("the question is empty")
+    if len(text) > MOST_CHARS:
+        raise BadRequest(
+            f"the question has {len(text):,} characters; {MOST_CHARS:,} is the most",
+            next_step="put the text into a file of the matter and ask about it",
+        )
+
+
+def _kind(request: WorkRequest) -> str:
+    return str(type(request).__struct_config__.tag)

@@ -1,0 +1,225 @@
+"""One job from its request to a held draft: make, check, keep, and say that it is done.
+
+The deliverable makes a draft; the checker judges every item in it; the answer is stored as awaiting
+review. Steps remember ids and hashes only. If the checker cannot run, nothing is green: the whole
+reply is one item to look at, "not checked".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+import verify
+from protocol.answers import (
+    AMBER,
+    GREEN,
+    RED,
+    Answer,
+    Claim,
+    Finding,
+    ItemKind,
+    ReviewState,
+    SentenceClass,
+    Table,
+    Verdict,
+)
+from protocol.errors import BadRequest
+from protocol.events import Completed, Stage
+from protocol.jobs import Ask, Extract, Find, Ingest, Job, Summarize, WorkRequest
+from rag.embedding import Embedder
+from worker.config import Settings
+from worker.deliverables import (
+    Desk,
+    Draft,
+    answering,
+    extraction,
+    finding,
+    reading,
+    summary,
+)
+from worker.engine import Engine
+from worker.jobs import JobContext
+from worker.logs import Log
+from worker.review import text_sha256
+from worker.router import is_extractive
+from worker.shelf import Held, Shelf
+
+_LOG: Final = Log("pipeline")
+
+_MAKERS: Final[dict[type[WorkRequest], Callable[[Desk, Any], Awaitable[Draft]]]] = {
+    Ask: answering.make,
+    Find: finding.make,
+    Summarize: summary.make,
+    Extract: extraction.make,
+    Ingest: reading.make,
+}
+
+_NOT_CHECKED: Final = "The checker could not run: nothing in this reply has been checked."
+
+
+class Board(msgspec.Struct, frozen=True, kw_only=True):
+    """A board's engine and what is known of its model."""
+
+    engine: Engine
+    billion_parameters: float | None
+    ready: asyncio.Event
+    """Set once the engine's start has ended, well or not."""
+
+
+class Pipeline:
+    """The work of every job; `worker.jobs.runner` calls it."""
+
+    def __init__(
+        self,
+        *,
+        shelf: Shelf,
+        boards: Mapping[str, Board],
+        embedder: Embedder,
+        settings: Settings,
+        job: Callable[[Any], Awaitable[Job]],
+        now: Callable[[], dt.datetime],
+    ) -> None:
+        self._shelf = shelf
+        self._boards = boards
+        self._embedder = embedder
+        self._embedding = asyncio.Lock()
+        self._settings = settings
+        self._job = job
+        self._now = now
+
+    async def work(self, context: JobContext) -> Completed:
+        """Runs one job.
+
+        Raises:
+            AppError: It cannot end well; the runner turns it into the job's last event.
+        """
+        started = time.perf_counter()
+        queue_ms = await self._queue_ms(context)
+        async with self._shelf.use(context.matter) as held:
+            request = held.work.request(context.request_sha256)
+            board = self._boards[context.board]
+            if isinstance(request, Ask | Summarize):
+                await board.ready.wait()
+            desk = Desk(
+                context=context,
+                matter=held,
+                engine=board.engine,
+                embedder=self._embedder,
+                embedding=self._embedding,
+                settings=self._settings,
+                extractive=is_extractive(self._settings, board.billion_parameters),
+            )
+            maker = _MAKERS.get(type(request))
+            if maker is None:
+                raise BadRequest("this worker does not do that")
+            draft = await maker(desk, request)
+            await desk.stage(Stage.CHECKING)
+            answer = await self._checked(context, held, draft, queue_ms, started)
+            held.work.put_answer(answer)
+            held.work.drop_parts(context.job)
+            if isinstance(request, Ask):
+                held.work.put_turn(
+                    context.job, request.conversation, request.question, answer.text
+                )
+        return completed(answer)
+
+    async def _queue_ms(self, context: JobContext) -> float:
+        waited = self._now() - (await self._job(context.job)).created_at
+        return max(0.0, waited.total_seconds() * 1000)
+
+    async def _checked(
+        self, context: JobContext, held: Held, draft: Draft, queue_ms: float, started: float
+    ) -> Answer:
+        checking = time.perf_counter()
+        notes: tuple[str, ...] = draft.notes
+        version = verify.VERSION
+        try:
+            report = await asyncio.to_thread(
+                verify.check, draft.text, held.record, user_text=draft.question
+            )
+        except Exception as error:  # whatever it is: an unchecked reply must not look checked
+            _LOG.trouble("check.failed", error, job=context.job)
+            items, claims = _unchecked(draft.text)
+            notes = (_NOT_CHECKED, *notes)
+        else:
+            items, claims = report.findings, report.sentences
+            notes = (*notes, *report.notes)
+        now = time.perf_counter()
+        record = {
+            place.document: place.text_sha256
+            for item in items
+            for place in (*item.places, *item.also_in)
+            if place.text_sha256
+        }
+        return Answer(
+            job=context.job,
+            matter=context.matter,
+            kind=context.kind,
+            question=draft.question,
+            text=draft.text,
+            items=items,
+            sentences=claims,
+            coverage=draft.coverage,
+            timings=msgspec.structs.replace(
+                draft.timings,
+                queue_ms=queue_ms,
+                checking_ms=(now - checking) * 1000,
+                total_ms=queue_ms + (now - started) * 1000,
+                board=context.board,
+            ),
+            provenance=msgspec.structs.replace(
+                draft.provenance, checker_version=version, record=record
+            ),
+            text_sha256=text_sha256(draft.text),
+            review=ReviewState.AWAITING,
+            table=_table(draft, items),
+            notes=notes,
+        )
+
+
+def completed(answer: Answer) -> Completed:
+    """The last event of a job that ended with this answer; it counts, it holds no words."""
+    verdicts = [item.verdict for item in answer.items]
+    return Completed(
+        answer_sha256=answer.text_sha256,
+        verified=sum(verdict in GREEN for verdict in verdicts),
+        to_look_at=sum(verdict in AMBER for verdict in verdicts),
+        failing=sum(verdict in RED for verdict in verdicts),
+    )
+
+
+def _unchecked(text: str) -> tuple[tuple[Finding, ...], tuple[Claim, ...]]:
+    item = Finding(
+        number=1,
+        start=0,
+        end=len(text),
+        kind=ItemKind.STATEMENT,
+        verdict=Verdict.CHECK,
+        reason="not checked",
+    )
+    claim = Claim(start=0, end=len(text), sentence_class=SentenceClass.UNSUPPORTED, items=(1,))
+    return (item,), (claim,)
+
+
+def _table(draft: Draft, items: tuple[Finding, ...]) -> Table | None:
+    """The draft's rows, each with the verdict and place of the item that proves it."""
+    if not draft.columns:
+        return None
+    rows, numbers = [], []
+    for row in draft.rows:
+        proof = next(
+            (one for one in items if row.start <= one.start and one.end <= row.end), None
+        )
+        verdict = proof.verdict.replace("_", " ") if proof else "NOT CHECKED"
+        place = "; ".join(one.pin_cite for one in proof.places) if proof else ""
+        rows.append((*row.cells, place, verdict))
+        numbers.append(proof.number if proof else 0)
+    return Table(
+        columns=(*draft.columns, "place", "mark"), rows=tuple(rows), items=tuple(numbers)
+    )

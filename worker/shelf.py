@@ -1,0 +1,113 @@
+"""The matters this worker has open: an LRU, so that a firm's thousand matters cost only a few.
+
+A matter is opened when it is first used, stays open while anybody uses it, and is closed when it
+has been idle longest and more are open than may be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from protocol.ids import MatterId, matter_id
+from rag.matters import OpenMatter, matters_in
+from worker.workfile import WorkFile
+
+MOST_OPEN: Final = 24
+"""About 5 MB, 12 descriptors and 7 threads each while the vector index is open."""
+
+
+@dataclass(kw_only=True)
+class Held:
+    """One open matter: its record and its work file."""
+
+    id: MatterId
+    record: OpenMatter
+    """May be read from several threads."""
+    work: WorkFile
+    """For the loop's thread only."""
+    users: int = 0
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by whoever changes the record (an ingest)."""
+
+
+class Shelf:
+    """Opens, keeps and closes matters under one folder."""
+
+    def __init__(self, root: Path, *, most_open: int = MOST_OPEN) -> None:
+        self._root = root
+        self._most_open = most_open
+        self._open: OrderedDict[MatterId, Held] = OrderedDict()
+        self._opening = asyncio.Lock()
+
+    def folder(self, matter: MatterId) -> Path:
+        """Where a matter lies, open or not."""
+        return self._root / matter_id(matter)
+
+    def exists(self, matter: MatterId) -> bool:
+        """Whether there is such a matter."""
+        return (self.folder(matter) / "matter.json").is_file()
+
+    async def known(self) -> tuple[MatterId, ...]:
+        """The codes of all matters, open or not."""
+        listed = await asyncio.to_thread(lambda: tuple(matters_in(self._root)))
+        return tuple(matter.id for matter in listed)
+
+    @contextlib.asynccontextmanager
+    async def use(self, matter: MatterId) -> AsyncIterator[Held]:
+        """The matter, open at least until the block ends.
+
+        Raises:
+            NotFound: There is no such matter.
+            Unavailable: Another process has it open.
+            Damaged: Its files cannot be read.
+        """
+        async with self._opening:
+            held = self._open.get(matter)
+            if held is None:
+                folder = self.folder(matter)
+                record = await asyncio.to_thread(OpenMatter, folder)
+                try:
+                    held = Held(id=matter, record=record, work=WorkFile(folder / "work.sqlite"))
+                except BaseException:
+                    record.close()
+                    raise
+                self._open[matter] = held
+            held.users += 1
+            self._open.move_to_end(matter)
+            await self._close_idle()
+        try:
+            yield held
+        finally:
+            held.users -= 1
+
+    async def put_away(self, matter: MatterId) -> bool:
+        """Closes a matter if nobody uses it; True when it is not open afterwards."""
+        async with self._opening:
+            held = self._open.get(matter)
+            if held is not None and held.users:
+                return False
+            if held is not None:
+                await self._close(held)
+            return True
+
+    async def close(self) -> None:
+        """Closes everything, used or not; for the end of the process."""
+        async with self._opening:
+            for held in list(self._open.values()):
+                await self._close(held)
+
+    async def _close_idle(self) -> None:
+        idle = [held for held in self._open.values() if not held.users]
+        for held in idle[: max(0, len(self._open) - self._most_open)]:
+            await self._close(held)
+
+    async def _close(self, held: Held) -> None:
+        del self._open[held.id]
+        held.work.close()
+        await asyncio.to_thread(held.record.close)
