@@ -54,7 +54,7 @@ class PlaceKind(StrEnum):
     LINE = "line"
     """A line with a printed number (transcript, pleading paper); label = the number."""
     PARAGRAPH = "paragraph"
-    """A paragraph; label = its printed number, else its ordinal."""
+    """A paragraph; label = its printed number, else "#" and its ordinal."""
     SPEAKER = "speaker"
     """One turn of a transcript; label = who speaks ("Q", "A", "THE WITNESS")."""
     CELL = "cell"
@@ -117,7 +117,7 @@ class PagedText:
     places: tuple[Place, ...] = field(default=(), repr=False)
     """Locators, ordered by start; entries of different kinds may overlap."""
     original: bytes | None = field(default=None, repr=False)
-    """The bytes of a part that came inside another file (an attachment); None for the file itself."""
+    """The bytes of a part that came inside another file; None for the file itself."""
     parent_at: int | None = None
     """Offset in the text of the file it came in where this part is mentioned."""
     parent: int | None = None

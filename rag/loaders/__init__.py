@@ -11,34 +11,13 @@ The promise of every loader:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from rag.loaders import recognise
+from rag.loaders.options import LoadOptions
 from rag.paged import PagedText
 
-MAX_DEPTH = 4
-"""How deep a message inside a message is followed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class LoadOptions:
-    """How a matter wants its files read."""
-
-    languages: tuple[str, ...] = ("eng",)
-    """Languages of OCR, by tesseract's names, the likeliest first."""
-    ocr: bool = True
-    """Whether pages without text are recognised; without it they are unreadable."""
-    ocr_dpi: int = 300
-    ocr_seconds: float = 60.0
-    """Longest time for one page."""
-    hidden_scan: bool = True
-    """Whether pages are looked through for text a person cannot see. Off only for measuring."""
-    second_reader: bool = True
-    """Whether a second reader counts each page's words."""
-    tool_seconds: float = 60.0
-    """Longest time for one run of an outside converter."""
-    max_parts: int = 500
-    """Most attachments taken from one file; the rest is named in a warning."""
+__all__ = ["LoadOptions", "load"]
 
 
 def load(
@@ -49,6 +28,4 @@ def load(
     ``name`` is the name as given, when the file lies under another one (by its hash). Raises
     `protocol.errors.NotFound` when there is no such file, `Refused` when it may not be opened.
     """
-    from rag.loaders import recognise  # the table of loaders imports each of them
-
     return recognise.load(path, name=name or path.name, options=options or LoadOptions())

@@ -1,0 +1,31 @@
+"""How a matter wants its files read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MAX_DEPTH = 4
+"""How deep a message inside a message is followed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOptions:
+    """How a matter wants its files read."""
+
+    languages: tuple[str, ...] = ("eng",)
+    """Languages of OCR, by tesseract's names, the likeliest first."""
+    ocr: bool = True
+    """Whether pages without text are recognised; without it they are unreadable."""
+    ocr_dpi: int = 300
+    ocr_seconds: float = 60.0
+    """Longest time for one page."""
+    hidden_scan: bool = True
+    """Whether pages are looked through for text a person cannot see. Off only for measuring."""
+    second_reader: bool = True
+    """Whether a second reader counts each page's words."""
+    tool_seconds: float = 60.0
+    """Longest time for one run of an outside converter."""
+    tool_bytes: int = 4 << 30
+    """Most memory (address space) an outside converter may ask for."""
+    max_parts: int = 500
+    """Most attachments taken from one file; the rest is named in a warning."""

@@ -1,0 +1,270 @@
+"""Text of a PDF page that a person cannot see.
+
+The test is the page's own picture: it is drawn once as it is and once without its text. Where the
+two pictures agree, no letter can be seen, whatever the cause: white on white, under a box or a
+picture, off the page, clipped away. What leaves no mark by declaration (invisible mode, wholly
+transparent) or is too small to read is found without drawing. Only what looks suspicious at 72 dpi
+is looked at again, larger and in colour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from PIL.Image import Image
+
+from rag.loaders.hidden import unseen_runs
+from rag.loaders.pdf import Grid, Note, PdfPage, Rect, Shape
+from rag.paged import FindingKind
+
+TINY = 1.1
+"""Height in points below which letters cannot be read on paper."""
+_SEEN = 20
+"""Difference in grey (of 255) that counts as a mark at 72 dpi."""
+_SEEN_LARGE = 10
+"""The same in any colour channel when looked at larger."""
+_LARGER = 3.0
+_LIGHT = 225
+_WHOLE = 0.85
+"""A shape that covers more of the page than this is its background."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hidden:
+    """One stretch that cannot be seen; indexes of PDF characters, half-open."""
+
+    start: int
+    end: int
+    kind: FindingKind
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cover:
+    """What of a page can be seen."""
+
+    hidden: tuple[Hidden, ...]
+    keep: list[tuple[int, int]] | None = field(repr=False)
+    """Ranges of characters that can be seen; None when all can."""
+    share: float
+    """Share of the letters and digits that cannot be seen."""
+
+
+_REASONS = {
+    1: "drawn in a way that leaves no mark",
+    2: "too small to be read",
+    3: "outside the visible page",
+    4: "in the colour of what lies behind it",
+    5: "under a picture",
+    6: "under a drawn box",
+    7: "under a mark-up box that did not remove the words",
+    8: "marked for redaction, never carried out",
+}
+_REDACTIONS = {6, 7, 8}
+_MARKUP = {"box", "redact", "polygon", "circle", "ink", "stamp", "text box"}
+
+
+def look_through(page: PdfPage, *, draw: bool = True) -> Cover:
+    """What of the page's text can be seen; ``draw`` off finds only unseen characters."""
+    chars = page.chars
+    codes = np.zeros(len(chars), dtype=np.int8)
+    solid = np.frombuffer(bytes(char.isalnum() for char in chars), dtype=np.bool_, count=len(chars))
+    if draw and solid.any():
+        _by_objects(page, codes, solid)
+        _by_picture(page, codes, solid)
+        _under_redact(page, codes)
+    found = _runs(chars, codes, solid)
+    found += [
+        Hidden(start=start, end=end, kind=FindingKind.HIDDEN_TEXT, reason=reason)
+        for start, end, reason, _ in unseen_runs(chars)
+    ]
+    found.sort(key=lambda run: run.start)
+    total = int(solid.sum())
+    share = float((codes[solid] > 0).sum()) / total if total else 0.0
+    return Cover(hidden=tuple(found), keep=_keep(chars, found), share=share)
+
+
+def _by_objects(page: PdfPage, codes: Grid, solid: Grid) -> None:
+    """Invisible by declaration, or tiny."""
+    invisible = {key for key, text in page.text_objects.items() if text.invisible}
+    if invisible:
+        drawn = np.array([key in invisible for key in page.drawn_by])
+        codes[drawn] = 1
+    heights = page.boxes[:, 3] - page.boxes[:, 1]
+    widths = page.boxes[:, 2] - page.boxes[:, 0]
+    small = solid & (np.maximum(heights, widths) < TINY) & (heights > 0)
+    codes[small & (codes == 0)] = 2
+
+
+def _by_picture(page: PdfPage, codes: Grid, solid: Grid) -> None:
+    """No mark on the page where the letter should be."""
+    keys = list(page.text_objects)
+    wanted = solid & (codes == 0)
+    if not wanted.any():
+        return
+    doubtful = wanted & ~_marked(page, keys, 1.0, _SEEN, wanted, color=False)
+    light = [key for key, text in page.text_objects.items() if min(text.color) >= _LIGHT]
+    if light:  # light letters over dark ones: only their own marks count
+        mine = set(light)
+        own = wanted & np.array([key in mine for key in page.drawn_by])
+        if own.any():
+            doubtful |= own & ~_marked(page, light, 1.0, _SEEN, own, color=False)
+    if not doubtful.any():
+        return
+    seen = _marked(page, keys, _LARGER, _SEEN_LARGE, doubtful, color=True)
+    if light:
+        own_seen = _marked(page, light, _LARGER, _SEEN_LARGE, doubtful & own, color=True)
+        seen = np.where(own, own_seen, seen)
+    unseen = doubtful & ~seen
+    if unseen.any():
+        _explain(page, unseen, codes)
+        _whole_words(page.chars, codes)
+
+
+def _marked(
+    page: PdfPage, keys: list[int], scale: float, least: int, wanted: Grid, *, color: bool
+) -> Grid:
+    """Which of the wanted characters leave a mark when the objects are drawn."""
+    image = page.picture(scale, color=color)
+    with page.without(keys):
+        bare = page.picture(scale, color=color)
+    marks = _difference(image, bare) > least
+    sums = np.zeros((marks.shape[0] + 1, marks.shape[1] + 1), dtype=np.int32)
+    np.cumsum(marks, axis=0, dtype=np.int32, out=sums[1:, 1:])
+    np.cumsum(sums[1:, 1:], axis=1, out=sums[1:, 1:])
+    boxes = page.to_pixels(page.boxes[wanted], marks.shape)
+    # A little inside the box: a neighbour's edge must not vouch for a covered letter.
+    inset = (boxes[:, 2:] - boxes[:, :2]) * 0.12 if scale > 1 else 0.0
+    low = np.floor(boxes[:, :2] + inset).astype(np.int64)
+    high = np.ceil(boxes[:, 2:] - inset).astype(np.int64)
+    height, width = marks.shape
+    left, right = np.clip(low[:, 0], 0, width), np.clip(high[:, 0], 0, width)
+    top, bottom = np.clip(low[:, 1], 0, height), np.clip(high[:, 1], 0, height)
+    count = sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left]
+    # A letter without a box (the second half of a ligature) cannot be judged: it counts as seen.
+    boxless = (page.boxes[wanted, 2] - page.boxes[wanted, 0]) <= 0
+    out: Grid = np.zeros(len(wanted), dtype=np.bool_)
+    out[wanted] = (count > 0) | boxless
+    return out
+
+
+def _difference(one: Image, two: Image) -> Grid:
+    first = np.asarray(one, dtype=np.int16)
+    second = np.asarray(two, dtype=np.int16)
+    gap: Grid = np.abs(first - second)
+    most: Grid = gap if gap.ndim == 2 else gap.max(axis=2)
+    return most
+
+
+def _explain(page: PdfPage, unseen: Grid, codes: Grid) -> None:
+    """Say for every unseen letter what hides it."""
+    width, height = page.size
+    area = max(1.0, width * height)
+    shapes = [shape for shape in page.shapes if _area(shape.rect) < _WHOLE * area]
+    pictures = [shape for shape in page.shapes if shape.picture]
+    notes = [note for note in page.notes() if note.kind in _MARKUP and not note.hidden]
+    pixels = page.to_pixels(page.boxes, (round(height), round(width)))
+    colors = {key: text.color for key, text in page.text_objects.items()}
+    for at in np.flatnonzero(unseen):
+        left, bottom, right, top = page.boxes[at]
+        x, y = (left + right) / 2, (bottom + top) / 2
+        px, py = (pixels[at, 0] + pixels[at, 2]) / 2, (pixels[at, 1] + pixels[at, 3]) / 2
+        if not (0 <= px <= width and 0 <= py <= height):
+            codes[at] = 3
+        else:
+            color = colors.get(page.drawn_by[at], (0, 0, 0))
+            codes[at] = _cause(x, y, color, shapes, pictures, notes)
+
+
+def _cause(
+    x: float,
+    y: float,
+    color: tuple[int, int, int],
+    shapes: list[Shape],
+    pictures: list[Shape],
+    notes: list[Note],
+) -> int:
+    if any(_holds(note.rect, x, y) for note in notes):
+        return 7
+    over = [shape for shape in shapes if not shape.picture and _holds(shape.rect, x, y)]
+    if over:
+        top = over[-1]
+        like = max(abs(one - two) for one, two in zip(top.color, color, strict=True)) < 40
+        return 4 if like and min(top.color) >= _LIGHT else 6
+    if any(_holds(shape.rect, x, y) for shape in pictures):
+        return 5
+    return 4
+
+
+def _under_redact(page: PdfPage, codes: Grid) -> None:
+    """Words that are marked for redaction but still there."""
+    rects = [note.rect for note in page.notes() if note.kind == "redact"]
+    for left, bottom, right, top in rects:
+        x = (page.boxes[:, 0] + page.boxes[:, 2]) / 2
+        y = (page.boxes[:, 1] + page.boxes[:, 3]) / 2
+        inside = (left <= x) & (x <= right) & (bottom <= y) & (y <= top)
+        codes[inside & (codes == 0)] = 8
+
+
+def _holds(rect: Rect, x: float, y: float) -> bool:
+    return rect[0] <= x <= rect[2] and rect[1] <= y <= rect[3]
+
+
+def _area(rect: Rect) -> float:
+    return max(0.0, rect[2] - rect[0]) * max(0.0, rect[3] - rect[1])
+
+
+def _whole_words(chars: str, codes: Grid) -> None:
+    """A letter or two that vanish inside a word that shows are a matter of drawing, not hidden."""
+    at = 0
+    for word in chars.split():
+        start = chars.index(word, at)
+        at = start + len(word)
+        part = codes[start:at]
+        unseen = int(((part == 4) | (part == 5)).sum())
+        if 0 < unseen * 2 < sum(map(str.isalnum, word)):
+            part[(part == 4) | (part == 5)] = 0
+
+
+def _runs(chars: str, codes: Grid, solid: Grid) -> list[Hidden]:
+    """Neighbouring hidden letters as one stretch; marks and spaces between them go along."""
+    out: list[Hidden] = []
+    start, end, code = -1, -1, 0
+    for at in np.flatnonzero(codes).tolist():
+        here = int(codes[at])
+        joined = start >= 0 and here == code and not solid[end:at].any()
+        if joined:
+            end = at + 1
+            continue
+        if start >= 0:
+            out.append(_hidden(chars, start, end, code))
+        start, end, code = at, at + 1, here
+    if start >= 0:
+        out.append(_hidden(chars, start, end, code))
+    return [run for run in out if solid[run.start : run.end].any()]
+
+
+def _hidden(chars: str, start: int, end: int, code: int) -> Hidden:
+    """A stretch with the punctuation that hangs on its end."""
+    while end < len(chars) and not chars[end].isalnum() and not chars[end].isspace():
+        end += 1
+    kind = FindingKind.FAILED_REDACTION if code in _REDACTIONS else FindingKind.HIDDEN_TEXT
+    return Hidden(start=start, end=end, kind=kind, reason=_REASONS[code])
+
+
+def _keep(chars: str, found: list[Hidden]) -> list[tuple[int, int]] | None:
+    """What is left; line ends inside a hidden stretch stay, so the lines around it do not merge."""
+    if not found:
+        return None
+    out: list[tuple[int, int]] = []
+    done = 0
+    for run in found:
+        if run.start > done:
+            out.append((done, run.start))
+        for at in range(max(done, run.start), run.end):
+            if chars[at] in "\r\n":
+                out.append((at, at + 1))
+        done = max(done, run.end)
+    out.append((done, len(chars)))
+    return out

@@ -1,0 +1,185 @@
+"""Which loader reads a file: by its content first, then by its suffix.
+
+Also the one place where a loader's failure becomes an unreadable document instead of a crash, and
+where the parts that came inside a file (attachments) are read in turn.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path, PurePath
+
+from protocol.errors import AppError, NotFound, Refused
+from rag.loaders import legacy, names, plain
+from rag.loaders.options import MAX_DEPTH, LoadOptions
+from rag.loaders.parts import Draft, Part, Unread
+from rag.loaders.textual import decode
+from rag.paged import PagedText
+
+Reader = Callable[[bytes, str, LoadOptions], Draft]
+"""Bytes, name as given and options in; a draft out. Raises `Unread` when it cannot."""
+
+_HEAD = 4096
+_MAIL_HEADER = re.compile(r"\A(?:From |(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*){2,})", re.MULTILINE)
+_MAIL_NAMES = re.compile(
+    r"^(?:from|to|date|subject|received|message-id|mime-version|return-path|x-[a-z-]+):",
+    re.IGNORECASE | re.MULTILINE,
+)
+_HTML = re.compile(r"\A\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+_IMAGES = (
+    (b"\x89PNG\r\n\x1a\n", "png"),
+    (b"\xff\xd8\xff", "jpeg"),
+    (b"II*\x00", "tiff"),
+    (b"MM\x00*", "tiff"),
+)
+
+
+def load(path: Path, *, name: str, options: LoadOptions) -> tuple[PagedText, ...]:
+    """Read one file and everything inside it; the document itself stands first."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise NotFound("there is no such file") from error
+    except IsADirectoryError as error:
+        raise NotFound("this is a folder, not a file") from error
+    except OSError as error:
+        raise Refused("the file may not be opened") from error
+    return load_bytes(data, name=name, options=options)
+
+
+def load_bytes(data: bytes, *, name: str, options: LoadOptions) -> tuple[PagedText, ...]:
+    """The same for bytes that are in memory already (an attachment)."""
+    out: list[PagedText] = []
+    waiting: list[tuple[Part, int | None, int]] = [
+        (Part(name=name, data=data, parent_at=None), None, 0)
+    ]
+    while waiting:
+        part, parent, depth = waiting.pop(0)
+        text, parts = _read(part, parent, options)
+        out.append(text)
+        if depth < MAX_DEPTH:
+            waiting += [(inner, len(out) - 1, depth + 1) for inner in parts]
+    return tuple(out)
+
+
+def _read(
+    part: Part, parent: int | None, options: LoadOptions
+) -> tuple[PagedText, tuple[Part, ...]]:
+    kind = kind_of(part.data, part.name)
+    try:
+        draft = _reader(kind)(part.data, part.name, options)
+    except Unread as error:
+        draft = Draft.unread(kind, str(error))
+    except (AppError, MemoryError):
+        raise
+    except Exception as error:  # a damaged file may break a library anywhere
+        draft = Draft.unread(kind, f"the file is damaged ({type(error).__name__})")
+    kept = draft.parts[: options.max_parts]
+    if len(kept) < len(draft.parts):
+        draft.warn(f"{len(draft.parts) - len(kept)} attachments beyond the limit were not read")
+    draft.findings[:0] = names.findings(part.name)
+    original = part.data if parent is not None else None
+    text = draft.finish(name=part.name, original=original, parent=parent, parent_at=part.parent_at)
+    return text, tuple(kept)
+
+
+def kind_of(data: bytes, name: str) -> str:
+    """The file kind, from the first bytes, then from what is inside, then from the suffix."""
+    head = data[:_HEAD]
+    suffix = PurePath(name).suffix.lower().lstrip(".")
+    if b"%PDF-" in head[:1024]:
+        return "pdf"
+    if head.startswith(b"PK\x03\x04"):
+        return _zip_kind(data)
+    if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+        return legacy.ole_kind(data)
+    if head.startswith(b"\xffWPC"):
+        return "wpd"
+    if head.lstrip().startswith(b"{\\rtf"):
+        return "rtf"
+    for magic, kind in _IMAGES:
+        if head.startswith(magic):
+            return kind
+    text = decode(data[: _HEAD * 4], whole=False)
+    if text is None:
+        return "unknown"
+    return _text_kind(text.text.lstrip("\ufeff"), suffix)
+
+
+def _text_kind(text: str, suffix: str) -> str:
+    if _HTML.match(text):
+        return "html"
+    if suffix == "mbox" or (text.startswith("From ") and _MAIL_NAMES.search(text)):
+        return "mbox"
+    block = text.replace("\r\n", "\n")
+    if _MAIL_HEADER.match(block):
+        header = block.split("\n\n", 1)[0]
+        if suffix == "eml" or len(_MAIL_NAMES.findall(header)) >= 3:
+            return "eml"
+    if suffix in {"htm", "html"}:
+        return "html"
+    if suffix in {"csv", "tsv"}:
+        return "csv"
+    if suffix == "eml":
+        return "eml"
+    return "md" if suffix in {"md", "markdown"} else "txt"
+
+
+def _zip_kind(data: bytes) -> str:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            inside = set(archive.namelist())
+            if "word/document.xml" in inside:
+                return "docx"
+            if "xl/workbook.xml" in inside:
+                return "xlsx"
+            if "ppt/presentation.xml" in inside:
+                return "pptx"
+            if "Contents/section0.xml" in inside or "Contents/content.hpf" in inside:
+                return "hwpx"
+            if "mimetype" in inside:
+                kind = archive.read("mimetype")[:80]
+                if kind.startswith(b"application/vnd.oasis.opendocument.text"):
+                    return "odt"
+                if kind.startswith(b"application/hwp+zip"):
+                    return "hwpx"
+    except (zipfile.BadZipFile, OSError, RuntimeError, ValueError, EOFError, KeyError):
+        if b"word/document.xml" in data:
+            return "docx"
+        if b"xl/workbook.xml" in data:
+            return "xlsx"
+    return "zip"
+
+
+def _reader(kind: str) -> Reader:
+    """The loader of a kind, imported only when one is needed: some bring large libraries."""
+    if kind == "pdf":
+        from rag.loaders import pdf_reading
+
+        return pdf_reading.read
+    if kind == "docx":
+        from rag.loaders import word
+
+        return word.read
+    if kind in {"eml", "msg"}:
+        from rag.loaders import mail
+
+        return mail.read_eml if kind == "eml" else mail.read_msg
+    if kind == "html":
+        from rag.loaders import markup
+
+        return markup.read
+    if kind in {"xlsx", "csv"}:
+        from rag.loaders import sheet
+
+        return sheet.read_xlsx if kind == "xlsx" else sheet.read_csv
+    if kind in {"png", "jpeg", "tiff"}:
+        from rag.loaders import image
+
+        return image.read
+    if kind in {"txt", "md"}:
+        return plain.read
+    return legacy.reader(kind)

@@ -1,0 +1,87 @@
+"""Depositions and hearings: page, line, speaker, question and answer.
+
+Works on the pages of any loader: the words stay as they are, printed line numbers included; what
+this file adds is the table of lines and of who speaks.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rag.loaders.lines import NumberedLine, numbered
+from rag.loaders.parts import PageDraft
+from rag.paged import PlaceKind
+
+_SPEAKER = re.compile(
+    r"[ \t\u00a0]*(?:"
+    r"(?P<qa>[QA])(?:[.:]|(?=[ \t\u00a0]{2,}))[ \t\u00a0]*(?=\S)"
+    r"|(?P<by>BY[ \u00a0]+(?:MR|MS|MRS|DR|GENERAL)\.?[ \u00a0]+[A-Z][A-Z'\u2019.\- \u00a0]*):"
+    r"|(?P<name>(?:THE[ \u00a0]+)?[A-Z][A-Z'\u2019.\-]*(?:[ \u00a0]+[A-Z][A-Z'\u2019.\-]*){0,4}):"
+    r"(?=[ \t\u00a0]|$)"
+    r"|(?P<korean>(?:재판장|판사|검사|변호인|증인|피고인|(?:원고|피고) 대리인|문|답)[ ]?[:：]?)[ ]"
+    r")"
+)
+_NOT_NAMES = frozenset(
+    {"RE", "CASE", "NO", "DATE", "TIME", "PAGE", "BEFORE", "INDEX", "NOTE", "TO"}
+)
+TURNS = 3
+"""Fewer turns of speech than this in a document do not make a transcript."""
+
+
+def mark(pages: list[PageDraft]) -> bool:
+    """Add line and speaker places to ``pages``; True when the document is a transcript.
+
+    It is one when at least half of its pages with words print line numbers and somebody speaks.
+    Numbered pages that are no transcript (pleading paper) get their lines and no speakers.
+    """
+    tables = [numbered(page.text) for page in pages]
+    full = [table for page, table in zip(pages, tables, strict=True) if page.text.strip()]
+    if not full or sum(table is not None for table in full) * 2 < len(full):
+        return False
+    for page, table in zip(pages, tables, strict=True):
+        for line in table or ():
+            if line.number is not None:
+                page.place(PlaceKind.LINE, line.start, line.end, str(line.number))
+    turns = [_turns(page.text, table or []) for page, table in zip(pages, tables, strict=True)]
+    if sum(map(len, turns)) < TURNS:
+        return False
+    going = ""
+    for page, table, here in zip(pages, tables, turns, strict=True):
+        going = _place(page, table or [], here, going)
+    return True
+
+
+def _turns(text: str, table: list[NumberedLine]) -> list[tuple[int, str]]:
+    """Where on a page somebody begins to speak, and who."""
+    out = []
+    for line in table:
+        if line.number is None:
+            continue
+        match = _SPEAKER.match(text, line.words, line.end)
+        if match is None:
+            continue
+        who = match.group("qa") or match.group("name") or match.group("korean") or ""
+        if match.group("by"):
+            who = "Q"
+        who = " ".join(who.replace("\u00a0", " ").rstrip(" :：").split())
+        if who and who.rstrip(".") not in _NOT_NAMES:
+            out.append((match.start(match.lastgroup or 0), who))
+    return out
+
+
+def _place(
+    page: PageDraft, table: list[NumberedLine], turns: list[tuple[int, str]], going: str
+) -> str:
+    """Add the speaker places of one page; gives who is still speaking at its end."""
+    first = next((line.start for line in table if line.number is not None), None)
+    last = max((line.end for line in table if line.number is not None), default=None)
+    if first is None or last is None:
+        return going
+    starts = [*turns]
+    if going and (not starts or starts[0][0] > first):
+        starts.insert(0, (first, going))
+    if not starts:
+        return going
+    for (start, who), (end, _) in zip(starts, [*starts[1:], (last, "")], strict=True):
+        page.place(PlaceKind.SPEAKER, start, max(start, end), who)
+    return starts[-1][1]
