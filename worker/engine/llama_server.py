@@ -9,7 +9,9 @@ closing the stream stop it within a batch. It runs once: a child that ended is s
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
+import secrets
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,9 +35,10 @@ from worker.engine import (
     messages,
 )
 from worker.engine.calls import Calls
-from worker.engine.chat_api import ChatApi, sampling
 from worker.engine.child import Child
 from worker.engine.fit import refuse_if_too_long
+from worker.engine.gguf_header import read_header, why_no_slot_files
+from worker.engine.llama_http import LlamaHttp
 from worker.engine.models import file_sha256, verify_model
 from worker.engine.run_folder import RunFolder
 from worker.engine.schema import refuse_unknown_schema
@@ -46,6 +49,8 @@ from worker.engine.server_flags import (
     server_flags,
     server_program,
 )
+from worker.engine.slot_files import SUFFIX, lent, read_note, remove, slot_key, write_note
+from worker.engine.slot_test import why_slot_files_fail
 from worker.engine.wall import Watch, walled
 
 _HEALTH_POLL_S = 0.05
@@ -62,7 +67,7 @@ class LlamaServer:
         self._settings = settings
         self._calls = Calls(settings.slots, self._slots_working)
         self._child: Child | None = None
-        self._api: ChatApi | None = None
+        self._api: LlamaHttp | None = None
         self._run: RunFolder | None = None
         self._capabilities = Capabilities(context_tokens=settings.context_tokens)
         self._provenance = EngineProvenance(engine="llama_server", model=settings.name)
@@ -88,9 +93,9 @@ class LlamaServer:
                 settings, model=model, socket=socket, slots=self._run.folder("slots"), known=known
             )
             self._child = await Child.start([*program, *flags], settings.environment)
-            self._api = ChatApi(str(socket))
+            self._api = LlamaHttp(str(socket))
             await self._wait_loaded()
-            props = await self._api.get("/props")
+            props = await self._api.props()
             template = str(props.get("chat_template", ""))
             self._provenance = EngineProvenance(
                 engine="llama_server",
@@ -101,7 +106,7 @@ class LlamaServer:
                 flags=public_flags(flags),
                 template_sha256=hashlib.sha256(template.encode()).hexdigest(),
             )
-            await self._learn(props)
+            await self._learn(props, model)
         except BaseException:
             await self.stop()
             raise
@@ -156,17 +161,11 @@ class LlamaServer:
     # --- counting --------------------------------------------------------------------------------
 
     async def count_tokens(self, prompt: Prompt, matter: str = "") -> int:
-        body = {"messages": messages(walled(matter, prompt))}
-        rendered = await self._server().post("/apply-template", body)
-        return await self._count(rendered["prompt"], special=True)
+        return len(await self._server().prompt_tokens(walled(matter, prompt)))
 
     async def count_texts(self, texts: Sequence[str]) -> tuple[int, ...]:
-        return tuple([await self._count(text, special=False) for text in texts])
-
-    async def _count(self, text: str, *, special: bool) -> int:
-        body = {"content": text, "add_special": special, "parse_special": special}
-        answer = await self._server().post("/tokenize", body)
-        return len(answer["tokens"])
+        api = self._server()
+        return tuple([len(await api.tokens(text)) for text in texts])
 
     async def _refuse_too_long(self, matter: str, prompt: Prompt, max_tokens: int) -> None:
         context = self._capabilities.context_tokens
@@ -224,17 +223,10 @@ class LlamaServer:
         """One request, walled: what the server reports as reused must be the matter's own."""
         if self._breach:
             raise Unavailable(self._breach)
-        api = self._server()
-        if matter != self._matter and self._settings.cache_ram_mib == 0:
-            await self._erase_slots()
-        self._matter = matter
-        body: dict[str, Any] = {
-            "messages": messages(walled(matter, prompt)),
-            "return_progress": True,
-            "cache_prompt": limits.reuse,
-            **sampling(limits),
-        }
-        events = api.stream(body, stall_timeout_s=self._settings.stall_timeout_s)
+        await self._enter(matter)
+        events = self._server().ask(
+            walled(matter, prompt), limits, stall_timeout_s=self._settings.stall_timeout_s
+        )
         try:
             async for event in events:
                 if isinstance(event, Finished):
@@ -246,6 +238,13 @@ class LlamaServer:
         finally:
             await events.aclose()
 
+    async def _enter(self, matter: str) -> None:
+        """Without a host-RAM cache the slots hold one matter at a time and are erased between."""
+        if matter != self._matter and self._settings.cache_ram_mib == 0:
+            for slot in range(self._settings.slots):
+                await self._server().erase_slot(slot)
+        self._matter = matter
+
     def _check_wall(self, matter: str, usage: Usage) -> None:
         try:
             self._watch.check(matter, usage)
@@ -256,17 +255,82 @@ class LlamaServer:
     # --- kv_cache state --------------------------------------------------------------------------
 
     async def save(self, matter: str, prompt: Prompt, folder: Path) -> Path | None:
-        return None
+        if not self._capabilities.save_restore:
+            return None
+        file = self._slot_file(matter, prompt, folder)
+        if await asyncio.to_thread(read_note, file):
+            return file
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        await self._exclusive(matter, prompt, lambda head: self._saving(matter, head, file))
+        return file
 
     async def restore(self, matter: str, prompt: Prompt, folder: Path) -> bool:
-        return False
+        if not self._capabilities.save_restore:
+            return False
+        file = self._slot_file(matter, prompt, folder)
+        note = await asyncio.to_thread(read_note, file)
+        if note is None:
+            return False
+        try:
+            await self._exclusive(
+                matter, prompt, lambda _head: self._restoring(matter, file, note.tokens)
+            )
+        except BadRequest:
+            remove(file)
+            return False
+        return True
 
     async def forget(self, matter: str) -> None:
-        self._watch.forget(matter)
-
-    async def _erase_slots(self) -> None:
+        """Empty the slots. Host-RAM entries of the matter cannot be removed one by one: they stay
+        unreachable for other matters until they are crowded out or the engine is restarted."""
+        await self.wait_idle(self._settings.stall_timeout_s)
         for slot in range(self._settings.slots):
-            await self._server().post(f"/slots/{slot}?action=erase", {})
+            await self._server().erase_slot(slot)
+        self._matter = None
+
+    def _slot_file(self, matter: str, prompt: Prompt, folder: Path) -> Path:
+        return folder / f"{slot_key(self._provenance, matter, prompt)}{SUFFIX}"
+
+    async def _exclusive(
+        self, matter: str, prompt: Prompt, work: Callable[[Prompt], AsyncGenerator[StreamEvent]]
+    ) -> None:
+        """Do something with the slot while no call is in it."""
+        head = Prompt(system=prompt.system, record=prompt.record)
+        request = Request(
+            id=f"slot-{secrets.token_hex(4)}",
+            matter=matter,
+            prompt=head,
+            limits=Limits(max_tokens=1),
+        )
+        async with contextlib.aclosing(self._calls.run(request, lambda: work(head))) as events:
+            async for _ in events:
+                pass
+
+    async def _saving(self, matter: str, head: Prompt, file: Path) -> AsyncGenerator[StreamEvent]:
+        async with contextlib.aclosing(self._asked(matter, head, Limits(max_tokens=1))) as events:
+            last = [event async for event in events][-1]
+        try:
+            with lent(file, self._slots_folder()) as name:
+                tokens = await self._server().save_slot(name)
+            await asyncio.to_thread(write_note, file, tokens)
+        except BaseException:
+            remove(file)
+            raise
+        yield last
+
+    async def _restoring(self, matter: str, file: Path, tokens: int) -> AsyncGenerator[StreamEvent]:
+        with lent(file, self._slots_folder()) as name:
+            restored = await self._server().restore_slot(name)
+        if restored != tokens:
+            await self._server().erase_slot()
+            raise BadRequest("the slot file holds another number of tokens than it says")
+        self._matter = matter
+        self._watch.restored(matter, tokens)
+        yield Finished(usage=Usage(prompt_tokens=tokens))
+
+    def _slots_folder(self) -> Path:
+        assert self._run is not None
+        return self._run.folder("slots")
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -286,7 +350,7 @@ class LlamaServer:
         except TimeoutError as error:
             raise Unavailable(f"the engine did not start in time: {child.reason()}") from error
 
-    async def _learn(self, props: dict[str, Any]) -> None:
+    async def _learn(self, props: dict[str, Any], model: Path) -> None:
         """What the running server can do, and what every prompt shares with every other."""
         context = int(props["default_generation_settings"]["n_ctx"])
         if context < self._settings.context_tokens:
@@ -294,6 +358,7 @@ class LlamaServer:
                 f"the model holds {context} tokens, {self._settings.context_tokens} are configured"
             )
         caps = props.get("chat_template_caps", {})
+        no_slot_files = await self._why_no_slot_files(model)
         self._capabilities = Capabilities(
             context_tokens=context,
             slots=int(props["total_slots"]),
@@ -301,36 +366,37 @@ class LlamaServer:
             exact_count=True,
             reports_reuse=True,
             prewarm=True,
+            save_restore=not no_slot_files,
             schema=True,
             tools=bool(caps.get("supports_tools")),
             reasoning=bool(caps.get("supports_preserve_reasoning")),
             speculation=self._settings.speculation,
             kv_dtype=self._settings.kv_dtype,
+            notes=(no_slot_files,) if no_slot_files else (),
         )
         self._watch = Watch(await self._template_tokens())
 
+    async def _why_no_slot_files(self, model: Path) -> str:
+        if not self._settings.slot_files:
+            return "slot files off: not configured"
+        if self._settings.slots > 1:
+            return "slot files off: more than one slot"
+        if why := why_no_slot_files(await asyncio.to_thread(read_header, model)):
+            return why
+        return await why_slot_files_fail(self._server(), self._slots_folder())
+
     async def _template_tokens(self) -> int:
         """Tokens that prompts of different matters share at their head."""
-        heads = []
-        for matter in ("a", "b"):
-            body = {"messages": messages(walled(matter, Prompt(system="", question="?")))}
-            rendered = await self._server().post("/apply-template", body)
-            text = {"content": rendered["prompt"], "add_special": True, "parse_special": True}
-            heads.append((await self._server().post("/tokenize", text))["tokens"])
-        same = 0
-        for one, other in zip(*heads, strict=False):
-            if one != other:
-                break
-            same += 1
-        return same
+        prompt = Prompt(system="", question="?")
+        heads = [await self._server().prompt_tokens(walled(matter, prompt)) for matter in "ab"]
+        return next(n for n, (one, other) in enumerate(zip(*heads, strict=False)) if one != other)
 
     async def _slots_working(self) -> int:
         if not self.alive:
             raise Unavailable("the engine is away")
-        slots = await self._server().get("/slots", timeout_s=self._settings.stall_timeout_s)
-        return sum(bool(slot.get("is_processing")) for slot in slots)
+        return await self._server().slots_working(timeout_s=self._settings.stall_timeout_s)
 
-    def _server(self) -> ChatApi:
+    def _server(self) -> LlamaHttp:
         if self._api is None or self._child is None or not self._child.alive:
             raise Unavailable("the engine is away")
         return self._api

@@ -16,6 +16,22 @@ from typing import Any
 
 _ON_OFF = {"on": True, "off": False}
 
+_SPECULATION = {
+    "--spec-ngram-simple-size-n": ("ngram_simple", "size_n"),
+    "--spec-ngram-simple-size-m": ("ngram_simple", "size_m"),
+    "--spec-ngram-simple-min-hits": ("ngram_simple", "min_hits"),
+    "--spec-ngram-map-k-size-n": ("ngram_map_k", "size_n"),
+    "--spec-ngram-map-k-size-m": ("ngram_map_k", "size_m"),
+    "--spec-ngram-map-k-min-hits": ("ngram_map_k", "min_hits"),
+    "--spec-ngram-mod-n-match": ("ngram_mod", "n_match"),
+    "--spec-ngram-mod-n-min": ("ngram_mod", "n_min"),
+    "--spec-ngram-mod-n-max": ("ngram_mod", "n_max"),
+    "--spec-draft-n-max": ("draft", "n_max"),
+    "--spec-draft-n-min": ("draft", "n_min"),
+    "--spec-draft-ngl": ("draft", "n_gpu_layers"),
+}
+"""Flags that each set one whole number of the speculation settings."""
+
 
 def flags() -> argparse.ArgumentParser:
     """The flags this program knows; ``--help`` lists them as the binary's does."""
@@ -44,6 +60,9 @@ def flags() -> argparse.ArgumentParser:
     add("--kv-unified", action="store_true")
     add("--fit", default="off", choices=["on", "off"])
     add("--spec-type", default="none")
+    add("--spec-draft-model", default="")
+    for flag in _SPECULATION:
+        add(flag, type=int)
     add("--reasoning-format", default="auto", choices=["auto", "none", "deepseek"])
     add("--offline", action="store_true")
     add("--no-ui", action="store_true")
@@ -83,6 +102,12 @@ def parameters(given: argparse.Namespace, xllamacpp: Any) -> Any:
     p.fit_params = _ON_OFF[given.fit]
     kind = given.spec_type.upper().replace("-", "_")
     p.speculative.types = [xllamacpp.common_speculative_type[f"COMMON_SPECULATIVE_TYPE_{kind}"]]
+    if given.spec_draft_model:
+        p.speculative.draft.mparams.path = given.spec_draft_model
+    for flag, (part, name) in _SPECULATION.items():
+        value = getattr(given, flag.removeprefix("--").replace("-", "_"))
+        if value is not None:
+            setattr(getattr(p.speculative, part), name, value)
     reasoning = given.reasoning_format.upper()
     p.reasoning_format = xllamacpp.common_reasoning_format[f"COMMON_REASONING_FORMAT_{reasoning}"]
     p.offline = given.offline

@@ -31,6 +31,8 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     ubatch_tokens: int = 512
     cache_ram_mib: int = 256
     """Host memory for the kv_cache of records that are not in a slot now; 0 for none."""
+    slot_files: bool = False
+    """Whether records' kv_cache may be written to the matter's folder, where the model allows."""
     kv_dtype: str = "f16"
     speculation: str = "none"
     """none, or an n-gram kind that the build knows and that keeps matters apart."""
