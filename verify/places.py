@@ -1,0 +1,44 @@
+"""What is known of a place in the record: its page, and why it may not be trusted blindly."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from protocol.record import SUPPORTS_FACTS, DocumentInfo, PageInfo, Reading
+from verify.judged import Stretch
+from verify.source import Source
+
+
+def page_at(pages: Sequence[PageInfo], offset: int) -> PageInfo:
+    """The page on which a character stands; the last page for an offset beyond the text."""
+    index = bisect_right([page.start for page in pages], offset) - 1
+    return pages[max(0, index)]
+
+
+def doubt_about(source: Source, stretch: Stretch) -> str:
+    """Why a place cannot carry a green mark, in words; empty when it can."""
+    for page in source.pages(stretch.document):
+        if page.start < stretch.end and stretch.start <= page.end:
+            if page.reading is Reading.OCR:
+                percent = "" if page.confidence is None else f" at {page.confidence:.0%}"
+                return f"page {page.number} was read by OCR{percent}: look at it"
+            if page.reading is Reading.UNREADABLE:
+                return f"page {page.number} could not be read"
+            if page.readers_disagree:
+                return f"two readers disagree about page {page.number}"
+    return ""
+
+
+def supports_facts(info: DocumentInfo) -> bool:
+    """Whether a document may support a statement of fact."""
+    return info.document_class in SUPPORTS_FACTS
+
+
+def in_scope(source: Source, documents: Sequence[str] | None) -> tuple[DocumentInfo, ...]:
+    """The documents to look in: all of the source, or those listed."""
+    infos = source.documents()
+    if documents is None:
+        return tuple(infos)
+    wanted = set(documents)
+    return tuple(info for info in infos if info.id in wanted)

@@ -1,0 +1,124 @@
+"""Which documents a reply names, by their titles or by the way people speak of them.
+
+"Credit Agreement (filed 2005-05-09)" is named exactly; "the lease", "Reeves Dep." and "Osei wrote"
+are named loosely: good for choosing where to look first, not enough to prove a wrong attribution.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from protocol.ids import DocumentId
+from protocol.record import DocumentInfo
+from verify.wordlists import DOCUMENT_TYPES, DOCUMENT_VERBS, FUNCTION_WORDS
+
+_WORD = re.compile(r"[^\W_]+")
+_POINTING = frozenset("in under per from see to laut gemäß selon dans".split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A stretch of the reply that names one document, or several alike."""
+
+    start: int
+    end: int
+    documents: tuple[DocumentId, ...]
+    exact: bool
+    """The whole title (or exhibit label) stands there."""
+
+
+def _fold(word: str) -> str:
+    return unicodedata.normalize("NFKC", word).casefold()
+
+
+def _title_words(info: DocumentInfo) -> list[str]:
+    return [_fold(word) for word in _WORD.findall(unicodedata.normalize("NFC", info.title))]
+
+
+def exact_titles(reply: str, infos: Iterable[DocumentInfo]) -> tuple[Named, ...]:
+    """Whole titles in the reply, the longest first where they overlap."""
+    words = [(_fold(found.group()), found.start(), found.end()) for found in _WORD.finditer(reply)]
+    at: dict[str, list[int]] = {}
+    for index, (word, _, _) in enumerate(words):
+        at.setdefault(word, []).append(index)
+    found: list[Named] = []
+    for info in infos:
+        title = _title_words(info)
+        for index in at.get(title[0], ()) if title else ():
+            stretch = words[index : index + len(title)]
+            if [word for word, _, _ in stretch] == title:
+                end = stretch[-1][2]
+                closing = re.match(r"[)\]」』]", reply[end:]) if info.title[-1:] in ")]" else None
+                found.append(
+                    Named(
+                        start=stretch[0][1],
+                        end=end + bool(closing),
+                        documents=(info.id,),
+                        exact=True,
+                    )
+                )
+    return _longest(found)
+
+
+def _longest(found: list[Named]) -> tuple[Named, ...]:
+    kept: list[Named] = []
+    for named in sorted(found, key=lambda named: (named.start - named.end, named.start)):
+        same = [other for other in kept if (other.start, other.end) == (named.start, named.end)]
+        if same:
+            kept.remove(same[0])
+            both = tuple(dict.fromkeys((*same[0].documents, *named.documents)))
+            kept.append(Named(start=named.start, end=named.end, documents=both, exact=True))
+        elif all(named.end <= other.start or other.end <= named.start for other in kept):
+            kept.append(named)
+    return tuple(sorted(kept, key=lambda named: named.start))
+
+
+def _speaks_of(words: Sequence[tuple[str, int, int]], index: int) -> bool:
+    """Whether a kind of paper is the source spoken of: "The lease says", "under the lease"."""
+    before = [word for word, _, _ in words[max(0, index - 4) : index]]
+    return index < 4 or any(word in _POINTING for word in before)
+
+
+def loose_titles(sentence: str, offset: int, infos: Sequence[DocumentInfo]) -> tuple[Named, ...]:
+    """The documents a sentence speaks of without their full title; empty when none stands out.
+
+    A kind of paper ("the lease", "Dep.") or a verb that implies one ("testified") must fit the
+    title; names of people in the sentence that stand in a title decide between several.
+    """
+    words = [
+        (_fold(found.group()), found.start(), found.end()) for found in _WORD.finditer(sentence)
+    ]
+    kinds: dict[str, tuple[int, int]] = {}
+    for index, (word, start, end) in enumerate(words):
+        for kind in DOCUMENT_VERBS.get(word, ()):
+            kinds.setdefault(kind, (start, end))
+        if word in DOCUMENT_TYPES and _speaks_of(words, index):
+            kinds.setdefault(DOCUMENT_TYPES[word], (start, end))
+    said = {word for word, _, _ in words} - FUNCTION_WORDS
+    best: list[tuple[int, DocumentInfo, tuple[int, int]]] = []
+    for info in infos:
+        title = _title_words(info)
+        own = {DOCUMENT_TYPES.get(word) for word in title} & kinds.keys()
+        if not own:
+            continue
+        names = [word for word in title if word in said and word not in DOCUMENT_TYPES]
+        place = min(kinds[kind] for kind in own if kind is not None)
+        best.append((len(set(names)) * 2 + len(own), info, place))
+    if not best:
+        return ()
+    top = max(score for score, _, _ in best)
+    chosen = [(info, place) for score, info, place in best if score == top]
+    if len(chosen) > 3:
+        return ()
+    start, end = chosen[0][1]
+    return (
+        Named(
+            start=offset + start,
+            end=offset + end,
+            documents=tuple(info.id for info, _ in chosen),
+            exact=False,
+        ),
+    )
