@@ -375,9 +375,9 @@ def open_engine(settings: EngineSettings) -> Engine:
         Unavailable: The keeper's package is not installed; the message names the extra.
     """
     if settings.engine == "llama_server":
-        from worker.engine.llama_server import LlamaServer
+        from worker.engine.supervisor import supervised_llama_server
 
-        return LlamaServer(settings)
+        return supervised_llama_server(settings)
     if settings.engine == "llama_python":
         from worker.engine.llama_python import LlamaPython
 

@@ -87,9 +87,20 @@ class Calls:
         slots: How many calls may work at the same time.
         working: How many slots the engine itself says are at work; asked after a call was torn
             away. It raises `Unavailable` when the engine is gone, which frees the slot.
+        hung: Told when the engine is still at work so long after a call was torn away.
+        limit_s: That long.
     """
 
-    def __init__(self, slots: int, working: Callable[[], Awaitable[int]]) -> None:
+    def __init__(
+        self,
+        slots: int,
+        working: Callable[[], Awaitable[int]],
+        *,
+        hung: Callable[[], None] = lambda: None,
+        limit_s: float = 60.0,
+    ) -> None:
+        self._hung = hung
+        self._limit_s = limit_s
         self._free = asyncio.Semaphore(slots)
         self._working = working
         self._calls: dict[str, _Call] = {}
@@ -203,11 +214,14 @@ class Calls:
         """Hold the slot until the engine works on no more calls than stream now."""
         pause_s = IDLE_POLL_S
         try:
-            while await self._working() > self._streaming:
-                await asyncio.sleep(pause_s)
-                pause_s = min(2 * pause_s, IDLE_POLL_MAX_S)
+            async with asyncio.timeout(self._limit_s):
+                while await self._working() > self._streaming:
+                    await asyncio.sleep(pause_s)
+                    pause_s = min(2 * pause_s, IDLE_POLL_MAX_S)
         except Unavailable:
             pass  # an engine that is gone works on nothing
+        except TimeoutError:
+            self._hung()
         finally:
             self._release()
 

@@ -70,10 +70,10 @@ class ChatApi:
         """Stream one chat completion; closing the generator closes the connection.
 
         Raises:
-            EngineLost: The server went away, broke the stream, or said nothing for so long.
-                Comment pings do not count: a server's HTTP side may ping while its engine hangs.
+            EngineLost: The server is not there, went away, broke the stream, or said nothing for
+                so long. Comment pings do not count: HTTP may ping while the engine hangs.
             BadRequest: It refused the request.
-            Unavailable: It is not there or still loading.
+            Unavailable: It is still loading, or failed at this request.
         """
         reader = _Reader()
         async for data in self._events(body, stall_timeout_s):
@@ -126,9 +126,9 @@ class ChatApi:
                             heard = loop.time()
                             yield line[5:].strip()
                         elif line.startswith(b"error:"):
-                            raise EngineLost("the engine failed while it worked")
+                            raise Unavailable("the engine failed at this request")
         except aiohttp.ClientConnectorError as error:
-            raise Unavailable("the engine does not answer") from error
+            raise EngineLost("the engine does not answer") from error
         except TimeoutError as error:
             raise EngineLost("the engine said nothing for too long") from error
         except (aiohttp.ClientError, OSError) as error:
@@ -221,7 +221,7 @@ class _Reader:
         except msgspec.DecodeError as error:
             raise EngineLost("the engine broke its stream") from error
         if "error" in chunk:
-            raise EngineLost("the engine failed while it worked")
+            raise Unavailable("the engine failed at this request")
         self._timings = chunk.get("timings") or self._timings
         self._usage = chunk.get("usage") or self._usage
         found: list[StreamEvent] = []

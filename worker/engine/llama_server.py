@@ -9,7 +9,6 @@ closing the stream stop it within a batch. It runs once: a child that ended is s
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import secrets
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -49,7 +48,7 @@ from worker.engine.server_flags import (
     server_flags,
     server_program,
 )
-from worker.engine.slot_files import SUFFIX, lent, read_note, remove, slot_key, write_note
+from worker.engine.slot_keeper import SlotKeeper
 from worker.engine.slot_test import why_slot_files_fail
 from worker.engine.wall import Watch, walled
 
@@ -65,15 +64,22 @@ class LlamaServer:
 
     def __init__(self, settings: EngineSettings) -> None:
         self._settings = settings
-        self._calls = Calls(settings.slots, self._slots_working)
+        self._calls = Calls(
+            settings.slots,
+            self._slots_working,
+            hung=lambda: self.condemn("the engine did not stop when asked"),
+            limit_s=settings.stall_timeout_s,
+        )
         self._child: Child | None = None
         self._api: LlamaHttp | None = None
         self._run: RunFolder | None = None
+        self._slots: SlotKeeper | None = None
         self._capabilities = Capabilities(context_tokens=settings.context_tokens)
         self._provenance = EngineProvenance(engine="llama_server", model=settings.name)
         self._watch = Watch(0)
         self._matter: str | None = None
-        self._breach = ""
+        self._fault = ""
+        self._faulty = asyncio.Event()
 
     # --- lifetime --------------------------------------------------------------------------------
 
@@ -127,17 +133,27 @@ class LlamaServer:
 
     @property
     def alive(self) -> bool:
-        return self._child is not None and self._child.alive and not self._breach
+        return self._child is not None and self._child.alive and not self._fault
+
+    def condemn(self, reason: str) -> None:
+        """Note that this child must not answer any more; whoever waits in `ended` ends it."""
+        self._fault = self._fault or reason
+        self._faulty.set()
 
     async def ended(self) -> str:
-        """Wait until the child ends; gives the reason in words."""
+        """Wait until the child ends or is condemned; gives the reason in words."""
         child = self._started_child()
-        await child.wait()
-        return child.reason()
+        waits = [asyncio.create_task(child.wait()), asyncio.create_task(self._faulty.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+        return self._fault or child.reason()
 
     async def health(self) -> Health:
-        if self._breach:
-            return Health(state=State.QUARANTINED, detail=self._breach)
+        if self._fault:
+            return Health(state=State.DOWN, detail=self._fault)
         if self._child is None:
             return Health(state=State.DOWN, detail="not started")
         if not self._child.alive:
@@ -210,7 +226,9 @@ class LlamaServer:
 
     async def prewarm(self, matter: str, prompt: Prompt) -> Usage:
         limits = Limits(max_tokens=1)
-        request = Request(id=f"prewarm-{id(prompt)}", matter=matter, prompt=prompt, limits=limits)
+        request = Request(
+            id=f"prewarm-{secrets.token_hex(8)}", matter=matter, prompt=prompt, limits=limits
+        )
         usage = Usage()
         async for event in self.stream(request):
             if isinstance(event, Finished):
@@ -221,8 +239,6 @@ class LlamaServer:
         self, matter: str, prompt: Prompt, limits: Limits
     ) -> AsyncGenerator[StreamEvent]:
         """One request, walled: what the server reports as reused must be the matter's own."""
-        if self._breach:
-            raise Unavailable(self._breach)
         await self._enter(matter)
         events = self._server().ask(
             walled(matter, prompt), limits, stall_timeout_s=self._settings.stall_timeout_s
@@ -249,36 +265,16 @@ class LlamaServer:
         try:
             self._watch.check(matter, usage)
         except Internal as error:
-            self._breach = error.message
+            self.condemn(error.message)
             raise
 
     # --- kv_cache state --------------------------------------------------------------------------
 
     async def save(self, matter: str, prompt: Prompt, folder: Path) -> Path | None:
-        if not self._capabilities.save_restore:
-            return None
-        file = self._slot_file(matter, prompt, folder)
-        if await asyncio.to_thread(read_note, file):
-            return file
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        await self._exclusive(matter, prompt, lambda head: self._saving(matter, head, file))
-        return file
+        return await self._slots.save(matter, prompt, folder) if self._slots else None
 
     async def restore(self, matter: str, prompt: Prompt, folder: Path) -> bool:
-        if not self._capabilities.save_restore:
-            return False
-        file = self._slot_file(matter, prompt, folder)
-        note = await asyncio.to_thread(read_note, file)
-        if note is None:
-            return False
-        try:
-            await self._exclusive(
-                matter, prompt, lambda _head: self._restoring(matter, file, note.tokens)
-            )
-        except BadRequest:
-            remove(file)
-            return False
-        return True
+        return await self._slots.restore(matter, prompt, folder) if self._slots else False
 
     async def forget(self, matter: str) -> None:
         """Empty the slots. Host-RAM entries of the matter cannot be removed one by one: they stay
@@ -288,49 +284,9 @@ class LlamaServer:
             await self._server().erase_slot(slot)
         self._matter = None
 
-    def _slot_file(self, matter: str, prompt: Prompt, folder: Path) -> Path:
-        return folder / f"{slot_key(self._provenance, matter, prompt)}{SUFFIX}"
-
-    async def _exclusive(
-        self, matter: str, prompt: Prompt, work: Callable[[Prompt], AsyncGenerator[StreamEvent]]
-    ) -> None:
-        """Do something with the slot while no call is in it."""
-        head = Prompt(system=prompt.system, record=prompt.record)
-        request = Request(
-            id=f"slot-{secrets.token_hex(4)}",
-            matter=matter,
-            prompt=head,
-            limits=Limits(max_tokens=1),
-        )
-        async with contextlib.aclosing(self._calls.run(request, lambda: work(head))) as events:
-            async for _ in events:
-                pass
-
-    async def _saving(self, matter: str, head: Prompt, file: Path) -> AsyncGenerator[StreamEvent]:
-        async with contextlib.aclosing(self._asked(matter, head, Limits(max_tokens=1))) as events:
-            last = [event async for event in events][-1]
-        try:
-            with lent(file, self._slots_folder()) as name:
-                tokens = await self._server().save_slot(name)
-            await asyncio.to_thread(write_note, file, tokens)
-        except BaseException:
-            remove(file)
-            raise
-        yield last
-
-    async def _restoring(self, matter: str, file: Path, tokens: int) -> AsyncGenerator[StreamEvent]:
-        with lent(file, self._slots_folder()) as name:
-            restored = await self._server().restore_slot(name)
-        if restored != tokens:
-            await self._server().erase_slot()
-            raise BadRequest("the slot file holds another number of tokens than it says")
+    def _restored(self, matter: str, tokens: int) -> None:
         self._matter = matter
         self._watch.restored(matter, tokens)
-        yield Finished(usage=Usage(prompt_tokens=tokens))
-
-    def _slots_folder(self) -> Path:
-        assert self._run is not None
-        return self._run.folder("slots")
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -383,7 +339,22 @@ class LlamaServer:
             return "slot files off: more than one slot"
         if why := why_no_slot_files(await asyncio.to_thread(read_header, model)):
             return why
-        return await why_slot_files_fail(self._server(), self._slots_folder())
+        slots = self._slots_folder()
+        if why := await why_slot_files_fail(self._server(), slots):
+            return why
+        self._slots = SlotKeeper(
+            api=self._server(),
+            calls=self._calls,
+            ask=self._asked,
+            restored=self._restored,
+            provenance=self._provenance,
+            slots=slots,
+        )
+        return ""
+
+    def _slots_folder(self) -> Path:
+        assert self._run is not None
+        return self._run.folder("slots")
 
     async def _template_tokens(self) -> int:
         """Tokens that prompts of different matters share at their head."""
@@ -397,7 +368,7 @@ class LlamaServer:
         return await self._server().slots_working(timeout_s=self._settings.stall_timeout_s)
 
     def _server(self) -> LlamaHttp:
-        if self._api is None or self._child is None or not self._child.alive:
+        if self._api is None or not self.alive:
             raise Unavailable("the engine is away")
         return self._api
 

@@ -20,6 +20,10 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Recorded hash of the weights; checked at start where given."""
     binary: Path | None = None
     """A ``llama-server`` binary; None takes the native server of the package ``xllamacpp``."""
+    fallback_binary: Path | None = None
+    """The build before; takes over when ``binary`` fails its tests or keeps ending."""
+    state_file: Path | None = None
+    """Where test results of builds are kept over restarts; None keeps them in memory."""
     run_folder: Path | None = None
     """Where sockets and scratch files go, mode 0700; None makes one and removes it at stop."""
     context_tokens: int = 4096
@@ -40,6 +44,10 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Further flags for the binary; each is checked against its ``--help``."""
     environment: dict[str, str] = {}
     """Added to the child's scrubbed environment (``CUDA_VISIBLE_DEVICES``, ...)."""
+    self_test: bool = True
+    """Whether a start includes the tests of `worker.engine.self_test`; a few seconds."""
+    floor_tokens_per_s: float = 0.0
+    """A slower engine fails its start-up test; 0 for no floor."""
     start_timeout_s: float = 120.0
     stall_timeout_s: float = 120.0
     """Without a word from a working engine for so long, it counts as hung."""
