@@ -1,0 +1,313 @@
+"""From one alignment to a list of typed edits and the exact characters of the record it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from verify.align import Alignment, is_particle, meets
+from verify.danger import GROUPS, find_danger, is_negation
+from verify.edits import (
+    Edit,
+    EditKind,
+    Setting,
+    is_damage,
+    is_marker,
+    type_between,
+    type_case,
+    type_run,
+)
+from verify.quotation import MAX_GAP_WORDS, Quotation
+from verify.tokens import Unit
+
+_SCALES: Final = frozenset(
+    "% ‰ percent per hundred thousand million millions billion billions trillion mio mrd prozent millionen "
+    "milliarden pour 만 억 조 원 % °".split()
+)
+_STOPS: Final = (".", "!", "?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assessment:
+    """What one alignment amounts to."""
+
+    edits: tuple[Edit, ...]
+    worst: EditKind
+    stretches: tuple[tuple[int, int], ...]
+    """Raw ranges of the record, in order; several where it jumps over furniture or a gap."""
+    jumps: int
+    """How many of the breaks between stretches jump over furniture, not over a gap."""
+    matched: int
+    """Words of the quotation that the record has at this place."""
+    longest: int
+    """Longest run of matched words."""
+    cost: float
+    first: int
+    last: int
+    """First and last unit of the record that the quotation meets."""
+
+
+def assess(
+    quotation: Quotation,
+    alignment: Alignment,
+    record: Sequence[Unit],
+    text: str,
+    setting: Setting,
+    *,
+    closes: bool,
+) -> Assessment | None:
+    """Types all differences of an alignment; None when no word meets.
+
+    Args:
+        quotation: The reading that was aligned.
+        alignment: Where its words meet the record.
+        record: The record's units.
+        text: The record's raw text.
+        setting: See `edits.Setting`.
+        closes: A full stop stands inside the closing mark.
+    """
+    walk = _Walk(quotation, record, text, setting)
+    met = [(i, j) for i, j in alignment.pairs if i is not None and j is not None]
+    met = [(i, j) for i, j in met if walk.meets(i, j)]
+    if not met:
+        return None
+    walk.run(alignment)
+    walk.edges(met[0], met[-1], closes=closes)
+    stretches, jumps = walk.places(alignment)
+    return Assessment(
+        edits=tuple(walk.edits),
+        worst=max((edit.kind for edit in walk.edits), default=EditKind.TYPOGRAPHY),
+        stretches=stretches,
+        jumps=jumps,
+        matched=len(met),
+        longest=_longest(met),
+        cost=alignment.cost,
+        first=met[0][1],
+        last=met[-1][1],
+    )
+
+
+def _longest(met: Sequence[tuple[int, int]]) -> int:
+    best = run = 1
+    for (a, b), (c, d) in zip(met, met[1:], strict=False):
+        run = run + 1 if c == a + 1 and d == b + 1 else 1
+        best = max(best, run)
+    return best
+
+
+class _Walk:
+    """Walks along an alignment and collects edits."""
+
+    def __init__(
+        self, quotation: Quotation, record: Sequence[Unit], text: str, setting: Setting
+    ) -> None:
+        self.quotation = quotation
+        self.record = record
+        self.text = text
+        self.setting = setting
+        self.edits: list[Edit] = []
+
+    def meets(self, i: int, j: int) -> bool:
+        word = self.quotation.words[i]
+        return meets(word, self.record[j], last=i == len(self.quotation.words) - 1)
+
+    def run(self, alignment: Alignment) -> None:
+        """Types what lies between the words that meet."""
+        quoted: list[int] = []  # words of the quotation not yet accounted for
+        held: list[int] = []  # units of the record not yet accounted for
+        previous: tuple[int, int] | None = None
+        for i, j in alignment.pairs:
+            if i is not None and j is not None and self.meets(i, j):
+                self._between(previous, (i, j), quoted, held)
+                self._word(i, j, after_gap=previous is None or i in self.quotation.gaps)
+                previous, quoted, held = (i, j), [], []
+                continue
+            if i is not None:
+                quoted.append(i)
+            if j is not None and (previous is not None or i is not None):
+                held.append(j)
+        if quoted or held:
+            if quoted and not held and previous:
+                held = self._beside(quoted, previous[1], back=False)
+            self._run(quoted, held, previous)
+
+    def _beside(self, quoted: list[int], at: int, *, back: bool) -> list[int]:
+        """Units right outside the matched ones that are a damaged form of the words left over."""
+        words = [self.quotation.words[i].unit for i in quoted]
+        for size in range(max(1, len(words) - 2), len(words) + 3):
+            held = list(range(at - size, at) if back else range(at + 1, at + 1 + size))
+            if held[0] < 0 or held[-1] >= len(self.record):
+                continue
+            if is_damage(words, [self.record[j] for j in held], is_word=self.setting.is_word):
+                return held
+        return []
+
+    def _word(self, i: int, j: int, *, after_gap: bool) -> None:
+        word, unit = self.quotation.words[i], self.record[j]
+        if word.bracket:
+            same = word.unit.key == unit.key
+            why = "a letter changed, shown by brackets" if same else "an ending changed, shown by brackets"
+            self.edits.append(
+                Edit(kind=EditKind.DISCLOSED, record=unit.raw, reply=word.unit.raw, why=why)
+            )
+            return
+        if is_particle(word.unit.key, unit.key):
+            self.edits.append(
+                Edit(kind=EditKind.LAYOUT, record=unit.raw, reply=word.unit.raw, why="particle")
+            )
+            return
+        edit = type_case(word.unit, unit, first=after_gap)
+        if edit:
+            self.edits.append(edit)
+
+    def _between(
+        self, previous: tuple[int, int] | None, here: tuple[int, int], quoted: list[int], held: list[int]
+    ) -> None:
+        if previous is None:
+            if quoted:
+                held = held or self._beside(quoted, here[1], back=True)
+                self._run(quoted, held, None)
+            return
+        gaps = [k for k in range(previous[0] + 1, here[0] + 1) if k in self.quotation.gaps]
+        if gaps:
+            self._gap(gaps, quoted, held, previous)
+            return
+        rest = held
+        if not quoted:
+            rest = [j for j in held if not self._marker(j)]
+            if len(rest) < len(held):
+                self.edits.append(
+                    Edit(kind=EditKind.LAYOUT, record="", reply="", why="footnote marker")
+                )
+        if quoted or rest:
+            self._run(quoted, rest, previous)
+            return
+        record = "".join(self.record[j].before for j in range(previous[1] + 1, here[1] + 1))
+        edit = type_between(self.quotation.words[here[0]].unit.before, record, self.setting)
+        if edit:
+            self.edits.append(edit)
+
+    def _marker(self, j: int) -> bool:
+        return is_marker(self.record[j], self.record[j - 1] if j else None, self.setting)
+
+    def _run(self, quoted: list[int], held: list[int], previous: tuple[int, int] | None) -> None:
+        units = [self.record[j] for j in held]
+        raw = self.text[units[0].start : units[-1].end] if units else ""
+        before = self.record[previous[1]] if previous else None
+        words = [self.quotation.words[i].unit for i in quoted]
+        self.edits.append(type_run(words, units, before, raw, self.setting))
+
+    def _gap(
+        self, gaps: list[int], quoted: list[int], held: list[int], previous: tuple[int, int]
+    ) -> None:
+        """What an ellipsis, a bracket or an omitted citation stands for."""
+        kinds = {self.quotation.gaps[k].kind for k in gaps}
+        said = " ".join(self.quotation.gaps[k].words for k in gaps)
+        units = [self.record[j] for j in held]
+        raw = self.text[units[0].start : units[-1].end] if units else ""
+        if quoted:
+            self._run(quoted, held, previous)
+            return
+        danger = find_danger([unit.key for unit in units], groups=self._groups(units, previous))
+        kind, why = EditKind.DISCLOSED, "words left out, shown by the quoter"
+        if danger is not None:
+            kind, why = EditKind.DOUBT, f'the words left out hold "{danger}"'
+        elif "bracket" in kinds:
+            stands = f'stands for "{" ".join(unit.raw for unit in units[:14])}"' if units else "is an addition"
+            kind, why = EditKind.DOUBT, f"what is in brackets {stands}: whether that is right is for you to say"
+        elif len(units) > max(MAX_GAP_WORDS[kind_] for kind_ in kinds):
+            kind, why = EditKind.DOUBT, "the parts stand far apart in the record"
+        elif kinds == {"citation"} and units and not any(unit.key.isdigit() for unit in units):
+            kind, why = EditKind.DOUBT, "what was left out does not look like a citation"
+        elif any(":" in unit.before and unit.raw.isupper() for unit in units):
+            kind, why = EditKind.DOUBT, "another speaker may stand in the words left out"
+        self.edits.append(Edit(kind=kind, record=raw, reply=said, why=why))
+
+    def _groups(self, units: Sequence[Unit], previous: tuple[int, int]) -> tuple[str, ...]:
+        """Which words are dangerous to leave out: more of them inside a sentence."""
+        if not units:
+            return GROUPS
+        after = next((u for u in self.record[previous[1] + 1 :] if u.start > units[-1].start), None)
+        whole = any(stop in units[0].before for stop in _STOPS) and (
+            after is None or any(stop in after.before for stop in _STOPS)
+        )
+        return tuple(group for group in GROUPS if group != "denial") if whole else GROUPS
+
+    # --- the edges ---
+
+    def edges(self, first: tuple[int, int], last: tuple[int, int], *, closes: bool) -> None:
+        """Words that stand right outside the quotation and would turn it round."""
+        before = self.record[first[1] - 1] if first[1] > 0 else None
+        after = self.record[last[1] + 1] if last[1] + 1 < len(self.record) else None
+        start, end = self.record[first[1]], self.record[last[1]]
+        if before is not None and 0 not in self.quotation.gaps:
+            self._edge_before(before, start)
+        if after is not None and len(self.quotation.words) not in self.quotation.gaps:
+            self._edge_after(end, after, last[1], closes=closes)
+        for unit, other, between in ((before, start, start.before), (end, after, after.before if after else "")):
+            if unit is not None and other is not None and between == "-" and other.glued:
+                if unit.key.isalpha() and other.key.isalpha():
+                    self._doubt(f"{unit.raw}-{other.raw}", "it begins or ends inside a compound word")
+
+    def _edge_before(self, before: Unit, start: Unit) -> None:
+        inside = not any(stop in start.before for stop in (*_STOPS, ";", ":"))
+        if inside and is_negation(before.key):
+            self._doubt(f"{before.raw} {start.raw}", f'"{before.raw}" stands right before it in the record')
+        if before.key in {"\u2212", "±"} or (start.key[:1].isdigit() and before.key in {"$", "€", "£", "¥", "₩", "¢"}):
+            self._doubt(f"{before.raw}{start.raw}", "the sign before the number is cut off")
+
+    def _edge_after(self, end: Unit, after: Unit, at: int, *, closes: bool) -> None:
+        stopped = any(stop in after.before for stop in _STOPS)
+        following = [unit.key for unit in self.record[at + 1 : at + 4]]
+        if not stopped and is_negation(after.key) and not any(c in after.before for c in ",;:-"):
+            self._doubt(f"{end.raw} {after.raw}", f'"{after.raw}" follows right after it in the record')
+        elif closes and not stopped:
+            danger = find_danger(following[:1], groups=("condition",)) or find_danger(
+                [key for key in following if not key.isdigit()], groups=("condition",)
+            )
+            if danger is not None:
+                self._doubt(f"{end.raw}{after.before} {after.raw}",
+                            f'it closes with a full stop where the record goes on with "{danger}"')
+        if end.key[:1].isdigit() and after.key in _SCALES:
+            self._doubt(f"{end.raw} {after.raw}", "the number goes on in the record")
+        dense = "".join(unit.raw for unit in self.record[at + 1 : at + 4])
+        if not dense.isascii() and dense.startswith(("ない", "ません", "なかっ", "ず", "ぬ", "まい")):
+            self._doubt(end.raw + dense, "a negation follows right after it in the record")
+
+    def _doubt(self, record: str, why: str) -> None:
+        self.edits.append(Edit(kind=EditKind.DOUBT, record=record, reply="", why=why))
+
+    # --- places ---
+
+    def places(self, alignment: Alignment) -> tuple[tuple[tuple[int, int], ...], int]:
+        """The raw ranges the quotation rests on, and how many jumps over furniture they hold."""
+        ranges: list[tuple[int, int]] = []
+        jumps = 0
+        last_line: int | None = None
+        gap = False
+        for i, j in alignment.pairs:
+            if i is not None and i in self.quotation.gaps:
+                gap = True
+            if i is None or j is None:
+                continue
+            unit = self.record[j]
+            parts = unit.parts or ((unit.start, unit.end),)
+            for number, (start, end) in enumerate(parts):
+                torn = last_line is not None and unit.line - last_line > 1 and number == 0
+                between = self.text[ranges[-1][1] : start] if ranges else ""
+                jump = bool(between.strip()) and (torn or number > 0) and self._skips(between)
+                if not ranges or gap or jump:
+                    jumps += bool(ranges) and not gap
+                    ranges.append((start, end))
+                else:
+                    ranges[-1] = (ranges[-1][0], end)
+                gap = False
+            last_line = unit.line
+        return tuple(ranges), jumps
+
+    @staticmethod
+    def _skips(between: str) -> bool:
+        """Whether the text between two neighbouring units holds a whole line of something else."""
+        inner = between.split("\n")[1:-1]
+        return any(any(c.isalnum() for c in line) for line in inner)
