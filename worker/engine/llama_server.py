@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import secrets
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from protocol.errors import AppError, BadRequest, Internal, Unavailable
+from protocol.errors import AppError, Internal, Unavailable
 from worker.engine import (
     BETWEEN_BLOCKS,
     Capabilities,
@@ -31,8 +30,8 @@ from worker.engine import (
     StreamEvent,
     Usage,
     bundled_model,
-    messages,
 )
+from worker.engine.asking import most_tokens, read_only, refuse_bad_limits
 from worker.engine.calls import Calls
 from worker.engine.child import Child
 from worker.engine.fit import refuse_if_too_long
@@ -40,7 +39,6 @@ from worker.engine.gguf_header import read_header, why_no_slot_files
 from worker.engine.llama_http import LlamaHttp
 from worker.engine.models import file_sha256, verify_model
 from worker.engine.run_folder import RunFolder
-from worker.engine.schema import refuse_unknown_schema
 from worker.engine.server_flags import (
     known_flags,
     public_flags,
@@ -53,10 +51,6 @@ from worker.engine.slot_test import why_slot_files_fail
 from worker.engine.wall import Watch, walled
 
 _HEALTH_POLL_S = 0.05
-
-_TEMPLATE_TOKENS_A_MESSAGE = 32
-"""Upper bound of what a template puts around one message; used only to skip exact counting of a
-prompt that is far from the limit."""
 
 
 class LlamaServer:
@@ -185,10 +179,8 @@ class LlamaServer:
 
     async def _refuse_too_long(self, matter: str, prompt: Prompt, max_tokens: int) -> None:
         context = self._capabilities.context_tokens
-        said = messages(walled(matter, prompt))
-        most = sum(len(m["content"].encode()) + _TEMPLATE_TOKENS_A_MESSAGE for m in said)
-        if most + max_tokens <= context:
-            return  # a token is at least one byte
+        if most_tokens(matter, prompt) + max_tokens <= context:
+            return
         tokens = await self.count_tokens(prompt, matter)
         if tokens + max_tokens <= context:
             return
@@ -203,10 +195,7 @@ class LlamaServer:
         self, request: Request, on_progress: Callable[[PromptProgress], None] | None = None
     ) -> AsyncGenerator[StreamEvent]:
         limits = request.limits
-        if limits.max_tokens < 1:
-            raise BadRequest("an answer needs room for at least one token")
-        if limits.json_schema is not None:
-            refuse_unknown_schema(limits.json_schema)
+        refuse_bad_limits(limits)
         self._server()
         await self._refuse_too_long(request.matter, request.prompt, limits.max_tokens)
         events = self._calls.run(
@@ -225,15 +214,7 @@ class LlamaServer:
         await self._calls.wait_idle(timeout_s)
 
     async def prewarm(self, matter: str, prompt: Prompt) -> Usage:
-        limits = Limits(max_tokens=1)
-        request = Request(
-            id=f"prewarm-{secrets.token_hex(8)}", matter=matter, prompt=prompt, limits=limits
-        )
-        usage = Usage()
-        async for event in self.stream(request):
-            if isinstance(event, Finished):
-                usage = event.usage
-        return usage
+        return await read_only(self, matter, prompt)
 
     async def _asked(
         self, matter: str, prompt: Prompt, limits: Limits

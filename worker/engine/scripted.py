@@ -32,9 +32,9 @@ from worker.engine import (
     Usage,
     messages,
 )
+from worker.engine.asking import refuse_bad_limits
 from worker.engine.calls import Calls
 from worker.engine.fit import refuse_if_too_long
-from worker.engine.schema import refuse_unknown_schema
 from worker.engine.wall import walled
 
 
@@ -145,10 +145,7 @@ class Scripted:
         self, request: Request, on_progress: Callable[[PromptProgress], None] | None = None
     ) -> AsyncGenerator[StreamEvent]:
         limits = request.limits
-        if limits.max_tokens < 1:
-            raise BadRequest("an answer needs room for at least one token")
-        if limits.json_schema is not None:
-            refuse_unknown_schema(limits.json_schema)
+        refuse_bad_limits(limits)
         self._refuse_away()
         refuse_if_too_long(
             prompt_tokens=len(_words(request.matter, request.prompt)),
