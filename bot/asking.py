@@ -1,0 +1,87 @@
+"""The commands that become jobs, and the two that look after jobs: show and cancel."""
+
+from __future__ import annotations
+
+from bot.conversation import Conversation
+from bot.documents import chosen
+from bot.misuse import Misuse
+from bot.slash import EXTRACTS, Typed, needed
+from protocol.errors import NotFound
+from protocol.jobs import Accepted, Ask, Cancel, Extract, Find, Summarize, WorkRequest
+
+
+async def ask(talk: Conversation, typed: Typed) -> None:
+    """A question to the record."""
+    request = Ask(
+        matter=talk.bound(),
+        conversation=talk.thread,
+        question=needed(typed, "words"),
+        key=talk.new_key(),
+    )
+    await _work(talk, request, typed)
+
+
+async def find(talk: Conversation, typed: Typed) -> None:
+    """Passages with these words; no model."""
+    request = Find(
+        matter=talk.bound(),
+        text=needed(typed, "words"),
+        key=talk.new_key(),
+        conversation=talk.thread,
+    )
+    await _work(talk, request, typed)
+
+
+async def summarize(talk: Conversation, typed: Typed) -> None:
+    """A summary of the documents named, or of all."""
+    documents = await chosen(talk, typed.rest)
+    request = Summarize(
+        matter=talk.bound(),
+        key=talk.new_key(),
+        documents=tuple(document.id for document in documents),
+        conversation=talk.thread,
+    )
+    await _work(talk, request, typed)
+
+
+async def extract(talk: Conversation, typed: Typed) -> None:
+    """A table of dates, amounts, parties or facts."""
+    what, _, named = typed.rest.partition(" ")
+    what = what.casefold() or "all"
+    if what not in EXTRACTS:
+        raise Misuse("what_extract")
+    documents = await chosen(talk, named)
+    request = Extract(
+        matter=talk.bound(),
+        what=what,
+        key=talk.new_key(),
+        documents=tuple(document.id for document in documents),
+        conversation=talk.thread,
+    )
+    await _work(talk, request, typed)
+
+
+async def show(talk: Conversation, typed: Typed) -> None:
+    """A job's reply once more, or its events where it has no reply yet."""
+    job = talk.job = talk.job_of(typed)
+    try:
+        answer = await talk.stored(job)
+    except NotFound:  # not ended yet, or ended without a reply: its events say which
+        await talk.follow(job, 0, typed.line)
+    else:
+        talk.reply(answer)
+
+
+async def cancel(talk: Conversation, typed: Typed) -> None:
+    """Stops a job; asking twice is harmless."""
+    job = talk.job_of(typed)
+    await talk.worker.call(Cancel(job=job))
+    talk.say("chat.cancelled", job=job)
+
+
+async def _work(talk: Conversation, request: WorkRequest, typed: Typed) -> None:
+    accepted = await talk.worker.call(request)
+    assert isinstance(accepted, Accepted)
+    talk.job = accepted.job
+    talk.outbox.expect(talk.channel, accepted.job)
+    await talk.follow(accepted.job, talk.outbox.after(talk.channel, accepted.job), typed.line)

@@ -1,0 +1,85 @@
+"""From a typed line to the command that carries it out; errors take the reply's place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from bot import asking, browsing, deciding, render
+from bot.conversation import Conversation
+from bot.misuse import Misuse
+from bot.slash import WITHOUT_MATTER, Name, Typed, parse
+from protocol.errors import AppError
+
+_DOING: Final[dict[Name, Callable[[Conversation, Typed], Awaitable[None]]]] = {
+    Name.ASK: asking.ask,
+    Name.FIND: asking.find,
+    Name.SUMMARIZE: asking.summarize,
+    Name.EXTRACT: asking.extract,
+    Name.OPEN: browsing.open_source,
+    Name.SHOW: asking.show,
+    Name.APPROVE: deciding.approve,
+    Name.RETURN: deciding.give_back,
+    Name.WITHDRAW: deciding.withdraw,
+    Name.EXPORT: deciding.export,
+    Name.JOBS: browsing.jobs,
+    Name.CANCEL: asking.cancel,
+    Name.MATTER: browsing.matter,
+    Name.DOCUMENTS: browsing.documents,
+    Name.FORGET: browsing.forget,
+    Name.HEALTH: browsing.health,
+    Name.HELP: browsing.show_help,
+}
+
+
+async def begin(talk: Conversation, wanted: str = "") -> bool:
+    """Opens the matter with code ``wanted``, or the only one; False when that failed."""
+    return await _guarded(talk, browsing.begin(talk, wanted))
+
+
+async def handle(talk: Conversation, line: str) -> bool:
+    """Does what a line asks for.
+
+    Returns:
+        False when it could not be done; the person has been told why.
+    """
+    typed = parse(line)
+    if typed is None or typed.name is Name.QUIT:
+        return True
+    return await _guarded(talk, _do(talk, typed))
+
+
+def leaves(line: str) -> bool:
+    """Whether a line ends the chat."""
+    typed = parse(line)
+    return typed is not None and typed.name is Name.QUIT
+
+
+async def _do(talk: Conversation, typed: Typed) -> None:
+    if typed.name is None:
+        raise Misuse("unknown", next_step="unknown_next", name=typed.rest)
+    if typed.name not in WITHOUT_MATTER:
+        talk.bound()
+    await _DOING[typed.name](talk, typed)
+
+
+async def _guarded(talk: Conversation, doing: Awaitable[None]) -> bool:
+    before = talk.job
+    try:
+        await doing
+    except Misuse as misuse:
+        talk.front.show(render.misuse(misuse, talk.front.look))
+        return False
+    except AppError as error:
+        words = talk.front.look.words
+        sent = talk.job is not None and talk.job != before
+        kept = words("error.kept_sent", job=talk.job) if sent else ""
+        value = render.error_value(error)
+        talk.front.show(render.error_blocks(value, talk.front.look, kept=kept))
+        return False
+    except asyncio.CancelledError:
+        if talk.job is not None and talk.job != before:
+            talk.say("error.left_running", job=talk.job)
+        raise
+    return True

@@ -1,0 +1,89 @@
+"""Tables for a width in cells: columns shrink, cells wrap, every row shows its mark.
+
+Narrow columns keep their width and the wide ones share what is left, so a date or an amount is not
+broken to make room for prose. Where even that is too narrow, each row becomes a short list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Final
+
+from bot.annotate import mark
+from bot.blocks import Block, Piece, Tone, blank, cells, paragraph, wrapped
+from bot.look import Look
+from protocol.answers import Finding, Table
+
+_GAP: Final = 2
+_NARROWEST: Final = 8
+
+
+def table_blocks(table: Table, items: Sequence[Finding], look: Look) -> list[Block]:
+    """The table with its head, every row after the mark of the finding that proves it."""
+    marks = {item.number: mark(item, look.signs) for item in items}
+    lead = [marks.get(number, Piece("")) for number in table.items]
+    lead += [Piece("")] * (len(table.rows) - len(lead))
+    lead_cells = max((cells(piece.text) for piece in lead), default=0)
+    head = [look.line(name) for name in table.columns]
+    rows = [[look.line(cell) for cell in row] for row in table.rows]
+    room = look.width - 2 - (lead_cells + _GAP if lead_cells else 0)
+    widths = _widths([head, *rows], room)
+    if widths is None:
+        return _as_lists(head, rows, lead)
+    blocks = [_row(head, Piece(""), lead_cells, widths, Tone.STRONG)]
+    blocks += [
+        _row(row, piece, lead_cells, widths, Tone.PLAIN)
+        for row, piece in zip(rows, lead, strict=True)
+    ]
+    return blocks
+
+
+def _widths(rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """A width for every column, together at most ``room``; None when they would be too narrow."""
+    columns = max((len(row) for row in rows), default=0)
+    wanted = [
+        max((cells(row[at]) for row in rows if at < len(row)), default=0) for at in range(columns)
+    ]
+    left = room - _GAP * (columns - 1)
+    widths = list(wanted)
+    order = sorted(range(columns), key=lambda at: wanted[at])
+    for seen, at in enumerate(order):
+        share = left // (columns - seen)
+        widths[at] = min(wanted[at], share)
+        left -= widths[at]
+        if widths[at] < min(wanted[at], _NARROWEST):
+            return None
+    return widths
+
+
+def _row(
+    row: Sequence[str], lead: Piece, lead_cells: int, widths: Sequence[int], colour: Tone
+) -> Block:
+    parts = [wrapped(cell, max(1, width)) for cell, width in zip(row, widths, strict=False)]
+    pieces: list[Piece] = []
+    for number, line in enumerate(zip_longest(*parts, fillvalue="")):
+        if number:
+            pieces.append(Piece("\n"))
+        if lead_cells:
+            first = lead if number == 0 else Piece("")
+            pieces += [first, Piece(" " * (lead_cells - cells(first.text) + _GAP))]
+        padded = (
+            text + " " * (width - cells(text)) for text, width in zip(line, widths, strict=False)
+        )
+        pieces.append(Piece((" " * _GAP).join(padded).rstrip(), colour))
+    return Block(sentences=(tuple(pieces),), as_is=True)
+
+
+def _as_lists(
+    head: Sequence[str], rows: Sequence[Sequence[str]], lead: Sequence[Piece]
+) -> list[Block]:
+    blocks: list[Block] = []
+    for row, piece in zip(rows, lead, strict=True):
+        if piece.text:
+            blocks.append(paragraph(piece))
+        for name, cell in zip_longest(head, row, fillvalue=""):
+            title = Piece(f"{name}: " if name else "", Tone.STRONG)
+            blocks.append(paragraph(title, Piece(cell), indent=2, hang=4))
+        blocks.append(blank())
+    return blocks[:-1]

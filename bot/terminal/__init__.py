@@ -1,0 +1,1 @@
+"""The terminal's faces. The terminal toolkits are imported nowhere else."""
