@@ -58,7 +58,7 @@ _SENTENCE_END = re.compile(
     r"[.!?。][\"')\]”’]{0,2}\d{0,2}(?=\s)|다\.(?=\s)|。|\n\s*\n(?=\s*(?:\d+\.|[A-Z]{2,}|[가-힣]\.))"
 )
 _CLAUSE_END = re.compile(
-    r"[;:)]|—|--|,\s+(?:and|but|which|who|while|whereas|or|at which|when|where|then|after|before)\b"
+    r"[;:]|—|--|,\s+(?:and|but|which|who|while|whereas|or|at which|when|where|then|after|before)\b"
     r"|\s(?:and|but|while|whereas)\s+(?:was|were|is|had|has|on|by|in|he|she|it|they|then|again)\b"
     r"|(?:고|며|나|서),?\s"
 )
@@ -331,7 +331,8 @@ def _left(text: str, item: Span, before: list[Span]) -> list[tuple[float, str]]:
 
 
 def _last_boundary(gap: str) -> int:
-    boundary = 0
+    """Where the part of the sentence that leads to the later of two items starts."""
+    boundary = gap.index(")") if gap.lstrip().startswith(")") else 0
     for found in _CLAUSE_END.finditer(gap.rstrip(" (")):
         boundary = found.start()
     return boundary
@@ -346,7 +347,7 @@ def _right(text: str, item: Span, after: list[Span]) -> list[tuple[float, str]]:
         gap = text[at : span[0]]
         if not _LIST_GAP.fullmatch(gap):
             found = _CLAUSE_END.search(gap)
-            boundary = found.start() if found else 0
+            boundary = found.start() if found and not gap.lstrip().startswith(")") else 0
             pieces.append((weight, gap[:boundary]))
             weight = OTHER_ITEM
             pieces.append((weight, gap[boundary:]))

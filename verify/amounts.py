@@ -1,0 +1,300 @@
+"""Finds amounts, percents and numbers in a text and reads their value and unit.
+
+``$1.2 million``, ``USD 1,200,000`` and ``1.2m dollars`` are one value; ``ninety (90) days`` is one
+figure written twice. Values are exact decimals: nothing is rounded here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+
+from verify.number_words import ENGLISH, cjk_value, english_value
+
+
+class Bound(StrEnum):
+    """How the words before a figure bind it."""
+
+    NONE = ""
+    ABOUT = "about"
+    OVER = "more than"
+    LEAST = "at least"
+    UNDER = "less than"
+    MOST = "at most"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One figure at ``[start, end)``, in code points."""
+
+    start: int
+    end: int
+    value: Decimal
+    unit: str
+    """A currency ("USD", "$" for a dollar of no stated country), "percent", or the folded word that
+    follows ("day"); empty when none follows."""
+    money: bool = False
+    bound: Bound = Bound.NONE
+    per: str = ""
+    """The period or thing it is counted by: "month", "year", "share"."""
+    twin: Decimal | None = None
+    """The value written a second time in words or figures, when it differs from ``value``."""
+
+    @property
+    def group(self) -> str:
+        """Figures of one group compete for the same words: money, percent or number."""
+        return "money" if self.money else "percent" if self.unit == "percent" else "number"
+
+
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d{1,6})?|\d+(?:\.\d{1,6})?|(?<=[$\s])\.\d{1,4})"
+_EURO_DIGITS = r"(?:\d{1,3}(?:[.\u00a0\u202f ]\d{3})+(?:,\d{1,4})?|\d+,\d{1,2}(?!\d))"
+_SCALE = r"(?:thousand|million|billion|trillion|mill?\.|mio\.?|mrd\.?|bn|mn|mm|[kmb])(?![\w])"
+_SCALES = {
+    "thousand": 10**3, "k": 10**3, "million": 10**6, "mill": 10**6, "mil": 10**6, "mio": 10**6, "mn": 10**6,
+    "mm": 10**6, "m": 10**6, "billion": 10**9, "bn": 10**9, "b": 10**9, "mrd": 10**9, "trillion": 10**12,
+}  # fmt: skip
+_SYMBOLS = {"$": "$", "＄": "$", "€": "EUR", "£": "GBP", "¥": "JPY", "₩": "KRW", "￦": "KRW"}
+_PREFIXES = {
+    "us": "USD", "u.s.": "USD", "usd": "USD", "ca": "CAD", "c": "CAD", "cad": "CAD", "a": "AUD", "au": "AUD",
+    "aud": "AUD", "hk": "HKD", "nz": "NZD", "s": "SGD", "sg": "SGD",
+}  # fmt: skip
+_CODES = "USD|EUR|GBP|JPY|KRW|CHF|CAD|AUD|HKD|SGD|NZD|CNY|RMB|INR|SEK|NOK|DKK|MXN"
+_NAMES = {
+    "dollar": "$", "dollars": "$", "euro": "EUR", "euros": "EUR", "pound": "GBP", "pounds": "GBP", "won": "KRW",
+    "yen": "JPY", "francs": "CHF", "cents": "cent", "cent": "cent", "€": "EUR",
+}  # fmt: skip
+_NAME = rf"(?:(?:U\.?\s?S\.?|United\s+States|American|Canadian|Australian)\s+)?(?:dollars?|euros?|pounds?(?:\s+sterling)?|won|yen|francs|cents?|€|{_CODES})(?!\w)"
+
+_SYMBOL_FIRST = re.compile(
+    rf"(?P<neg>(?<![\w)%])[(]?-)?(?<![\w$€£])(?P<code>(?:US|U\.S\.|CA|AU|HK|NZ|SG|[CAS])(?=\s?\$)|(?:{_CODES})(?=\s?[$€£¥₩]?\s?\d))?\s?"
+    rf"(?:(?P<symbol>[$＄€£¥₩￦])\s{{0,3}}|(?<=[A-Z])\s?)(?:(?P<euro>{_EURO_DIGITS})(?![\d.,]\d)|(?P<digits>{_DIGITS}))"
+    rf"(?:[\s-]?(?P<scale>(?i:{_SCALE}))|(?=\s?[-–]\s?[$€£]?\d+(?:\.\d+)?\s?(?P<later>(?i:{_SCALE}))))?"
+)
+_CURRENCY_AFTER = re.compile(
+    rf"(?<![\w.,$€£¥₩/-])(?:(?P<digits>{_DIGITS})|(?P<euro>{_EURO_DIGITS}))(?:[\s-]{{1,2}}(?P<scale>(?i:{_SCALE}))|(?P<glued>[kKmM](?=\s)))?"
+    rf"[\s-]{{0,3}}(?P<name>(?i:{_NAME}))"
+)
+_CJK_MONEY = re.compile(
+    r"(?<![\d.,])(?:금\s?)?(?P<number>(?:\d[\d,]*(?:\.\d+)?|[일이삼사오육칠팔구])(?:\s?(?:\d[\d,]*(?:\.\d+)?|[일이삼사오육칠팔구십백천만억조億万千百]))*)"
+    r"\s?(?P<name>원|円|달러|유로|엔)(?!인|고|심|칙|래|본|하)"
+)
+_CJK_NAMES = {"원": "KRW", "円": "JPY", "엔": "JPY", "달러": "$", "유로": "EUR"}
+_PERCENT = re.compile(
+    rf"(?<![\w.,/-])(?P<digits>{_DIGITS}|\d+,\d{{1,3}})\s?(?:(?P<sign>[%％]|per\s?cent(?:um)?(?!\w|age)|percent(?!age)|퍼센트|Prozent|pour\s?cent)"
+    r"|(?P<points>percentage\s+points?|%p)|(?P<basis>(?i:basis[\s-]+points?|bps?(?!\w))))"
+)
+_PLAIN = re.compile(
+    r"(?<![\w.,/:§¶#$€£¥₩-])(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d{1,6})?|\d+(?:\.\d{1,6})?)"
+    r"(?:\s(?P<scale>thousand|million|billion|trillion)(?!\w))?(?!\d|[.,]\d|[/:]\d|[%％]|-\d|[A-Za-z]*\d|\.?[A-Z]{{2}})"
+)
+_CJK_COUNT = re.compile(
+    r"(?<![\d.,])(?P<number>\d[\d,]*(?:\.\d+)?(?:\s?[십백천만억])*)\s?(?P<unit>명|개|대|건|장|평|㎡|주|회|일간|개월|시간|톤|킬로|박스|팔레트)"
+)
+_TWIN = re.compile(rf"\s{{0,4}}[(]\s?(?:[$€£¥₩])?\s?(?P<digits>{_DIGITS})\s?(?:%|percent)?\s?[)]")
+_WORD_UNIT = re.compile(r"(?:\s|-){1,3}(?P<unit>[A-Za-zÀ-ÿ]{2,20})(?:['’]s?)?")
+_PER = re.compile(
+    r"(?i)[\s,]{0,3}(?:per|a|each|every|/|pro)\s?(?P<per>month|year|annum|day|hour|week|quarter|share|unit|person|acre|square\s+(?:foot|meter))"
+    r"|\s?(?P<adverb>monthly|annually|yearly|weekly|daily|hourly|p\.a\.)"
+)
+_PER_NAMES = {"annum": "year", "monthly": "month", "annually": "year", "yearly": "year", "weekly": "week", "daily": "day", "hourly": "hour", "p.a.": "year"}  # fmt: skip
+_BOUND = re.compile(
+    r"(?i)(?<!\w)(?:(?P<MOST>up\s+to|at\s+most|(?:no|not)\s+(?:more|greater)\s+than|(?:not|never)\s+(?:to\s+)?exceed(?:ing)?|not\s+in\s+excess\s+of"
+    r"|maximum(?:\s+of)?|höchstens|최대)"
+    r"|(?P<LEAST>at\s+least|(?:no|not)\s+(?:less|fewer)\s+than|minimum(?:\s+of)?|mindestens|최소)"
+    r"|(?P<OVER>over|more\s+than|(?:in\s+)?excess\s+of|exceed(?:s|ed|ing)?|greater\s+than|above|mehr\s+als)"
+    r"|(?P<UNDER>under|less\s+than|fewer\s+than|below|almost|nearly|weniger\s+als)"
+    r"|(?P<ABOUT>about|approximately|around|roughly|some|circa|ca\.|est(?:imated|\.)|rund|etwa|environ|약))"
+    r"\s{0,12}(?:a\s+total\s+of\s+)?(?:US|USD|U\.S\.)?\s?[($]?\s?$"
+)
+_NOT_UNITS = frozenset(
+    "and or the of in to for on at by with from per as is was were are but which that than a an if be shall will may not".split()
+)
+
+
+def _decimal(digits: str, *, euro: bool = False) -> Decimal | None:
+    if euro:
+        digits = re.sub(r"[.\s\u00a0\u202f]", "", digits).replace(",", ".")
+    try:
+        return Decimal(digits.replace(",", ""))
+    except InvalidOperation:
+        return None
+
+
+def _scaled(value: Decimal, scale: str | None) -> Decimal:
+    return value * _SCALES[scale.lower().rstrip(".")] if scale else value
+
+
+def find_figures(text: str, skip: Sequence[tuple[int, int]] = ()) -> tuple[Figure, ...]:
+    """Every figure of a text in order; spans never overlap, fuller forms win.
+
+    Args:
+        text: Any text.
+        skip: Stretches that hold no figures of their own: dates, cites, titles.
+    """
+    taken: list[Figure] = []
+    for figure in (
+        *_symbol_first(text),
+        *_cjk(text),
+        *_currency_after(text),
+        *_percents(text),
+        *_words(text),
+        *_plain(text),
+    ):
+        taken.append(figure)
+    taken.sort(key=lambda figure: (figure.start, -figure.end, not figure.money))
+    kept: list[Figure] = []
+    barred = sorted(skip)
+    for figure in taken:
+        if kept and figure.start < kept[-1].end:
+            continue
+        if any(a < figure.end and figure.start < b for a, b in barred):
+            continue
+        kept.append(figure)
+    return tuple(_beside(text, figure) for figure in kept)
+
+
+def _beside(text: str, figure: Figure) -> Figure:
+    """Adds what stands beside the figure: its bound and what it is counted by."""
+    bound = _BOUND.search(text, max(0, figure.start - 50), figure.start)
+    per = _PER.match(text, figure.end)
+    counted = re.sub(r"\s+", " ", (per["per"] or per["adverb"]).lower()) if per else ""
+    return replace(
+        figure,
+        bound=Bound[bound.lastgroup] if bound and bound.lastgroup else Bound.NONE,
+        per=_PER_NAMES.get(counted, counted),
+    )
+
+
+def _symbol_first(text: str) -> Iterator[Figure]:
+    for found in _SYMBOL_FIRST.finditer(text):
+        if not found["symbol"] and not (found["code"] or "").isupper():
+            continue
+        if not found["symbol"] and len(found["code"]) != 3:
+            continue
+        euro = found["euro"] is not None and _is_euro(found["euro"], found["symbol"])
+        if found["euro"] is not None and not euro and "," not in found["euro"]:
+            value = _decimal(found["euro"])
+        else:
+            value = _decimal(found["euro"] or found["digits"], euro=euro)
+        if value is None:
+            continue
+        code = (found["code"] or "").lower()
+        currency = _SYMBOLS.get(found["symbol"] or "", "") or code.upper()
+        if code and currency == "$":
+            currency = _PREFIXES.get(code, code.upper())
+        elif code and found["symbol"] and len(code) == 3:
+            currency = code.upper()
+        value = _scaled(value, found["scale"] or found["later"])
+        yield Figure(
+            start=found.start(),
+            end=found.end(),
+            value=-value if found["neg"] else value,
+            unit=currency,
+            money=True,
+        )
+
+
+def _is_euro(written: str, symbol: str | None) -> bool:
+    """Whether points group thousands: "1.234,56", "1.234.567"; "$1.234" alone does not."""
+    return symbol == "€" or "," in written and "." in written or written.count(".") > 1
+
+
+def _currency_after(text: str) -> Iterator[Figure]:
+    for found in _CURRENCY_AFTER.finditer(text):
+        value = _decimal(found["digits"] or found["euro"], euro=found["euro"] is not None)
+        if value is None:
+            continue
+        words = found["name"].lower().split()
+        currency = _NAMES.get(words[-1], "") or _NAMES.get(words[0], "") or words[-1].upper()
+        if currency == "$" and len(words) > 1:
+            first = words[0]
+            currency = {"canadian": "CAD", "australian": "AUD"}.get(first, "USD")
+        value = _scaled(value, found["scale"] or found["glued"])
+        if currency == "cent":
+            value, currency = value / 100, "$"
+        yield Figure(start=found.start(), end=found.end(), value=value, unit=currency, money=True)
+
+
+def _cjk(text: str) -> Iterator[Figure]:
+    if not any(sign in text for sign in ("원", "円", "달러", "유로", "엔", "명", "개", "건", "㎡")):
+        return
+    for found in _CJK_MONEY.finditer(text):
+        value = cjk_value(found["number"])
+        if value is not None:
+            unit = _CJK_NAMES[found["name"]]
+            yield Figure(start=found.start(), end=found.end(), value=value, unit=unit, money=True)
+    for found in _CJK_COUNT.finditer(text):
+        value = cjk_value(found["number"])
+        if value is not None:
+            yield Figure(start=found.start(), end=found.end(), value=value, unit=found["unit"])
+
+
+def _percents(text: str) -> Iterator[Figure]:
+    for found in _PERCENT.finditer(text):
+        euro = "," in found["digits"] and len(found["digits"].rsplit(",", 1)[1]) != 3
+        value = _decimal(found["digits"], euro=euro)
+        if value is None:
+            continue
+        unit = "percentage point" if found["points"] else "percent"
+        yield Figure(
+            start=found.start(),
+            end=found.end(),
+            value=value / 100 if found["basis"] else value,
+            unit=unit,
+        )
+
+
+def _words(text: str) -> Iterator[Figure]:
+    """ "ninety (90) days", "Five Million Dollars ($5,000,000)", "five percent (5%)"."""
+    for found in ENGLISH.finditer(text):
+        value = english_value(found.group())
+        if value is None:
+            continue
+        end, unit, money = found.end(), "", False
+        twin = _TWIN.match(text, end)
+        name = re.compile(rf"[\s-]{{1,3}}(?P<name>(?i:{_NAME}))").match(
+            text, twin.end() if twin else end
+        )
+        percent = re.compile(r"\s{1,3}(?i:per\s?cent|percent)(?!\w)").match(
+            text, twin.end() if twin else end
+        )
+        if name:
+            words = name["name"].lower().split()
+            unit, money, end = _NAMES.get(words[-1], words[-1].upper()), True, name.end()
+            unit, value = ("$", value / 100) if unit == "cent" else (unit, value)
+        elif percent:
+            unit, end = "percent", percent.end()
+        elif twin:
+            end = twin.end()
+        elif value < 10 and not _WORD_UNIT.match(text, end):
+            continue
+        late = _TWIN.match(text, end) if twin is None else twin
+        second = _decimal(late["digits"]) if late else None
+        figure = Figure(start=found.start(), end=end, value=value, unit=unit, money=money)
+        if not unit:
+            figure = replace(figure, unit=_unit_after(text, end))
+        yield replace(figure, twin=second if second is not None and second != value else None)
+
+
+def _unit_after(text: str, end: int) -> str:
+    found = _WORD_UNIT.match(text, end)
+    if not found:
+        return ""
+    word = found["unit"].lower()
+    if word in ("calendar", "business", "full", "square", "metric", "additional", "separate"):
+        following = _WORD_UNIT.match(text, found.end())
+        if following:
+            return f"{word} {following['unit'].lower().rstrip('s')}"
+    return "" if word in _NOT_UNITS else word.rstrip("s") if len(word) > 3 else word
+
+
+def _plain(text: str) -> Iterator[Figure]:
+    for found in _PLAIN.finditer(text):
+        value = _decimal(found["digits"])
+        if value is not None:
+            value = _scaled(value, found["scale"])
+            unit = _unit_after(text, found.end())
+            yield Figure(start=found.start(), end=found.end(), value=value, unit=unit)
