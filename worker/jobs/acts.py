@@ -105,7 +105,7 @@ class Acts:
             if len(self._store.waiting(new.board)) >= MOST_WAITING:
                 raise Unavailable("too many jobs are waiting", next_step="ask again later")
             row = JobRow(
-                id=new_job_id(now),
+                id=self._new_id(now),
                 matter=new.matter,
                 kind=new.kind,
                 user=new.user,
@@ -135,6 +135,7 @@ class Acts:
             said = self._say(row, Queued(place=mine.place, eta_s=mine.eta_s))
             self._store.put_job(replace(said, told_place=mine.place))
             self._tell_places(new.board)
+            self.rung.add(board_topic(new.board))
             return self._view(self._row(row.id))
 
     def stop(self, job: JobId) -> Job:
@@ -286,7 +287,7 @@ class Acts:
     # --- from the operator ---
 
     def set_places(self, board: str, places: int) -> None:
-        wordless.check_code(board, "board")
+        wordless.check_id(board, "board")
         if places < 1:
             raise ValueError("a board has at least one place; to hold it, pause it")
         with self._store.transaction("board"):
@@ -295,7 +296,7 @@ class Acts:
         self.rung.add(board_topic(board))
 
     def set_paused(self, board: str, paused: bool) -> None:
-        wordless.check_code(board, "board")
+        wordless.check_id(board, "board")
         with self._store.transaction("board"):
             self._store.put_board(replace(self._board(board), paused=paused))
         self.rung.add(board_topic(board))
@@ -337,6 +338,12 @@ class Acts:
 
     def _now(self) -> int:
         return to_ms(self._clock())
+
+    def _new_id(self, now: int) -> JobId:
+        """An id nobody has: of many made in one millisecond, two may be alike."""
+        while self._store.job(made := new_job_id(now)) is not None:
+            pass
+        return made
 
     def _row(self, job: JobId) -> JobRow:
         row = self._store.job(job)
@@ -433,7 +440,7 @@ def _check_new(new: NewJob) -> None:
     matter_id(new.matter)
     user_name(new.user)
     wordless.check_code(new.kind, "kind")
-    wordless.check_code(new.board, "board")
+    wordless.check_id(new.board, "board")
     wordless.check_hash(new.request_sha256, "request_sha256")
     if not 0 <= new.weight_s < float("inf"):
         raise ValueError("a weight is a finite number of seconds, 0 or more")

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
+import msgspec
 from msgspec.structs import replace
 
 from protocol.errors import AppError, ErrorValue, Internal
@@ -100,9 +101,10 @@ class Context:
         known = await self._queue.remembered(self.job, name)
         if known is not None:
             return known
-        await self._queue.step(self._lease, name, await function())
-        # As JSON gave it back, so that a first run and a resumed one see the same value.
-        return await self._queue.remembered(self.job, name) or {}
+        value = await function()
+        await self._queue.step(self._lease, name, value)
+        # As it will be read back, so that a first run and a resumed one see the same value.
+        return cast("dict[str, Any]", msgspec.json.decode(msgspec.json.encode(value)))
 
     async def breathe(self, rest_s: float | None = None) -> None:
         if not await self._queue.gives_way(self._lease, rest_s):
