@@ -63,7 +63,9 @@ class Disclosure(StrEnum):
     """Replies too, where the matter consented."""
 
 
-class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Key(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """One public key of a user."""
 
     public: str
@@ -75,7 +77,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     revoked: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "public", " ".join(self.public.split()[:2]))
+        msgspec.structs.force_setattr(self, "public", " ".join(self.public.split()[:2]))
         _check_public(self.public)
         for network in self.networks:
             try:
@@ -95,7 +97,9 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return not self.networks or _within(peer, self.networks)
 
 
-class User(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class User(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """One user and what he is given."""
 
     name: str
