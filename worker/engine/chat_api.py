@@ -47,6 +47,7 @@ class ChatApi:
         Raises:
             BadRequest: The endpoint is neither a socket nor loopback.
         """
+        self.endpoint = endpoint
         self._socket, self._base = parse_endpoint(endpoint)
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._session: aiohttp.ClientSession | None = None

@@ -126,7 +126,13 @@ class LlamaServer:
         return self._started_child().pid
 
     @property
+    def endpoint(self) -> str:
+        """Where the child listens, for another client on this machine."""
+        return self._server().endpoint
+
+    @property
     def alive(self) -> bool:
+        """Whether it may be asked."""
         return self._child is not None and self._child.alive and not self._fault
 
     def condemn(self, reason: str) -> None:

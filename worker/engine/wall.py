@@ -4,7 +4,8 @@ Two rules (`docs/decisions` tells the experiments):
 
 1. Every prompt begins with a code of its matter. A server reuses state by the longest common
    prefix of tokens, so two matters share the few tokens that the template puts before the system
-   text, which are the same for everybody, and nothing after them: no slot, no host-RAM entry.
+   text, which are the same for everybody, perhaps the first digits of their codes, and nothing
+   after them: no text in a slot, none in a host-RAM entry.
 2. Where the server keeps one record at a time (no host-RAM cache), the slot is erased when the
    matter changes.
 
@@ -23,9 +24,13 @@ SHARED_SPECULATION = frozenset({"ngram-mod", "ngram-cache"})
 """Kinds that keep one pool of n-grams for all slots."""
 
 
+CODE_DIGITS = 12
+"""Hexadecimal digits of a code. Two matters of one box share all of them once in 10**14 pairs."""
+
+
 def matter_code(matter: str) -> str:
-    """Twelve hexadecimal digits that stand for the matter; equal after a restart."""
-    return hashlib.sha256(b"secondchair kv_cache\0" + matter.encode()).hexdigest()[:12]
+    """Digits that stand for the matter; equal after a restart."""
+    return hashlib.sha256(b"secondchair kv_cache\0" + matter.encode()).hexdigest()[:CODE_DIGITS]
 
 
 def walled(matter: str, prompt: Prompt) -> Prompt:
@@ -55,7 +60,7 @@ class Watch:
     """
 
     def __init__(self, template_tokens: int) -> None:
-        self._template_tokens = template_tokens
+        self._shared_tokens = template_tokens + CODE_DIGITS - 1
         self._most: defaultdict[str, int] = defaultdict(int)
 
     def check(self, matter: str, usage: Usage) -> None:
@@ -66,7 +71,7 @@ class Watch:
                 must not be used and the engine must be restarted.
         """
         own = self._most[matter]
-        if usage.reused_tokens > max(own, self._template_tokens):
+        if usage.reused_tokens > max(own, self._shared_tokens):
             raise Internal("the engine reused state that is not this matter's; it was stopped")
         self._most[matter] = max(own, usage.prompt_tokens + usage.output_tokens)
 
