@@ -7,7 +7,6 @@ number when it moves with the pages, a stamp is a production's when its serial d
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -24,7 +23,7 @@ _BARE = re.compile(
 )
 _OF = re.compile(r"\bpage\s+(\d{1,5})\s+of\s+(\d{1,5})\b", re.IGNORECASE)
 _ENDS = re.compile(r"^(\d{1,5})\s{2,}\S|\S\s{2,}(\d{1,5})$")
-_TAIL = re.compile(r"^(\d{1,5})\s+[A-Z]\D*$|^\D*[A-Za-z.)]\s+(\d{1,5})$")
+_TAIL = re.compile(r"^(\d{1,5})\s+\S|\s(\d{1,5})$")
 _BATES = re.compile(
     r"(?<![\w-])(?P<prefix>[A-Z][A-Z0-9&.]{0,14}(?:[-_][A-Z][A-Z0-9&.]{0,11}){0,2}[-_ ]{0,1}?)"
     r"(?P<serial>\d{4,10})(?![\w/-]|\.\d)"
@@ -74,25 +73,55 @@ def _edges(text: str) -> list[tuple[int, int]]:
 
 
 def _number(pages: list[PageDraft]) -> None:
-    """Printed page numbers: the shift between them and the physical page that most pages share."""
-    votes: Counter[int] = Counter()
-    seen: list[dict[int, str]] = []
-    for number, page in enumerate(pages, 1):
-        found = _numbers(page.text)
-        seen.append(found)
-        votes.update({value - number for value in found})
-    if votes:
-        shift, count = max(votes.items(), key=lambda item: (item[1], -abs(item[0])))
-        if count >= 2 and count * 2 >= sum(bool(page.text.strip()) for page in pages):
-            for number, (page, found) in enumerate(zip(pages, seen, strict=True), 1):
-                page.label = found.get(number + shift, page.label)
+    """Printed page numbers: they move with the pages.
+
+    A document may count anew (contents in Roman numerals, then the text from 1), so each stretch of
+    neighbouring pages whose numbers all lie the same way off the physical page counts by itself;
+    short stretches count only when they are the whole document.
+    """
+    seen = [_numbers(page.text) for page in pages]
+    enough = min(3, max(2, sum(bool(page.text.strip()) for page in pages)))
+    for start, end, shift in _stretches(seen):
+        if end - start >= enough:
+            for at in range(start, end):
+                pages[at].label = seen[at].get(at + 1 + shift, pages[at].label)
     for page in pages:
-        spans = [page.text[start:end] for start, end in _edges(page.text)]
-        told = [
-            m.group(1) for line in spans if not _COURT.match(line) for m in [_OF.search(line)] if m
-        ]
-        if page.label is None and len(set(told)) == 1:
-            page.label = told[0]
+        if page.label is None:
+            page.label = _of_many(page.text)
+
+
+def _of_many(text: str) -> str | None:
+    """The number of a "Page 3 of 10" that is no court's stamp; None when there is not just one."""
+    told = set()
+    for start, end in _edges(text):
+        line = text[start:end]
+        if not _COURT.match(line) and (match := _OF.search(line)):
+            told.add(match.group(1))
+    return told.pop() if len(told) == 1 else None
+
+
+def _stretches(seen: list[dict[int, str]]) -> list[tuple[int, int, int]]:
+    """Stretches of pages with one shift: start, end, shift; the longest first claim their pages.
+
+    One page inside a stretch may lack its number (a picture, a blank).
+    """
+    found: list[tuple[int, int, int]] = []
+    shifts = {value - at for at, numbers in enumerate(seen, 1) for value in numbers}
+    for shift in shifts:
+        on = [at for at, numbers in enumerate(seen) if at + 1 + shift in numbers]
+        start = on[0]
+        for one, two in pairwise([*on, len(seen) + 9]):
+            if two - one > 2:
+                found.append((start, one + 1, shift))
+                start = two
+    found.sort(key=lambda item: (item[0] - item[1], abs(item[2])))
+    taken = [False] * len(seen)
+    out = []
+    for start, end, shift in found:
+        if not any(taken[start:end]):
+            taken[start:end] = [True] * (end - start)
+            out.append((start, end, shift))
+    return out
 
 
 def _numbers(text: str) -> dict[int, str]:

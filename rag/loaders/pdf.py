@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pypdfium2 as pdfium  # noqa: TID251
 import pypdfium2.raw as raw  # noqa: TID251
-from PIL.Image import Image
+from PIL.Image import Image, fromarray
 
 from rag.loaders.parts import Unread
 
@@ -31,6 +31,8 @@ _MAX_PIXELS = 60_000_000
 _DEPTH = 6
 _MAX_OBJECTS = 200_000
 _INVISIBLE = {3, 7}
+_SAME_LETTER = str.maketrans("\u037e\u0387\u2126\u212a\u212b", ";\u00b7\u03a9K\u00c5")
+"""Characters that Unicode holds for the very same as another one; fonts name them by mistake."""
 _HIDDEN_FLAGS = 0x02 | 0x20  # Hidden, NoView: PDF 32000-1, table 165
 
 
@@ -157,23 +159,26 @@ class PdfPage:
         written = raw.FPDFText_GetText(self._text.raw, 0, count, buffer)
         quick = bytes(memoryview(buffer)[: max(0, written - 1)]).decode("utf-16-le", "replace")
         if len(quick) == count:
-            return quick
+            return quick.translate(_SAME_LETTER)
         get = raw.FPDFText_GetUnicode
         handle = self._text.raw
-        return "".join(_char(get(handle, index)) for index in range(count))
+        return "".join(_char(get(handle, index)) for index in range(count)).translate(_SAME_LETTER)
 
     @cached_property
     def boxes(self) -> Grid:
         """Left, bottom, right, top of every character, one row each; zeros for made-up ones."""
         count = len(self.chars)
-        out = np.zeros((count, 4), dtype=np.float64)
         left, right = ctypes.c_double(), ctypes.c_double()
         bottom, top = ctypes.c_double(), ctypes.c_double()
         get, handle = raw.FPDFText_GetCharBox, self._text.raw
+        rows: list[Rect] = []
+        add = rows.append
         for index in range(count):
             if get(handle, index, left, right, bottom, top):
-                out[index] = (left.value, bottom.value, right.value, top.value)
-        return out
+                add((left.value, bottom.value, right.value, top.value))
+            else:
+                add((0.0, 0.0, 0.0, 0.0))
+        return np.array(rows, dtype=np.float64).reshape(count, 4)
 
     @cached_property
     def drawn_by(self) -> list[int]:
@@ -218,20 +223,22 @@ class PdfPage:
         width, height = self._page.get_size()
         return float(width), float(height)
 
-    def picture(self, scale: float, *, color: bool = False) -> Image:
-        """The page as a person sees it; ``scale`` is pixels per point.
+    def pixels(self, scale: float, *, color: bool = False) -> Grid:
+        """The page as a person sees it: bytes of (row, column) in grey, or with three colours.
 
-        Raises `Unread` when the page would be too large to draw.
+        ``scale`` is pixels per point. Raises `Unread` when the page would be too large to draw.
         """
         width, height = self.size
         if width * height * scale * scale > _MAX_PIXELS or width <= 0 or height <= 0:
             raise Unread("the page is too large to be drawn")
-        bitmap = self._page.render(
-            scale=scale, grayscale=not color, draw_annots=True, no_smoothtext=False
-        )
-        image: Image = bitmap.to_pil().convert("RGB" if color else "L")
+        bitmap = self._page.render(scale=scale, grayscale=not color, draw_annots=True)
+        drawn: Grid = bitmap.to_numpy()[..., :3].copy() if color else bitmap.to_numpy().copy()
         bitmap.close()
-        return image
+        return drawn.reshape(drawn.shape[:2]) if not color else drawn
+
+    def picture(self, scale: float) -> Image:
+        """The page as a grey picture. Raises `Unread` when it would be too large."""
+        return fromarray(self.pixels(scale))
 
     def to_pixels(self, boxes: Grid, shape: tuple[int, int]) -> Grid:
         """Boxes in points as pixel boxes (left, top, right, bottom) of a picture of that shape.

@@ -53,7 +53,11 @@ def _on_page(
     out: list[Box] = []
     line_start = low
     for piece in mapped.text[low:high].split("\n"):
-        chars = mapped.chars(line_start, line_start + len(piece))
+        chars = [
+            at
+            for at in mapped.chars(line_start, line_start + len(piece))
+            if not page.chars[at].isspace()
+        ]
         line_start += len(piece) + 1
         boxes = page.boxes[chars]
         boxes = boxes[(boxes[:, 2] > boxes[:, 0]) | (boxes[:, 3] > boxes[:, 1])]

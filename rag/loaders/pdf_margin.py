@@ -42,7 +42,7 @@ def put_back(rows: list[Row], boxes: Grid) -> list[Row]:
             continue
         middle = _middle(row, boxes)
         near = min(numbers, key=lambda other: abs(heights[other] - middle))
-        if abs(heights[near] - middle) <= pitch * 0.45 and near not in taken:
+        if abs(heights[near] - middle) <= pitch * 0.55 and near not in taken:
             beside[at] = near
             taken.add(near)
     return _ordered(rows, numbers, beside)

@@ -1,8 +1,8 @@
 """Workbooks and CSV: one page a sheet, one line a row, every cell with its address.
 
 A cell's text is its value as calculated when the file was saved. Hidden sheets, rows and columns
-are findings and stay out of the text; a hidden sheet keeps its page number, so that page 3 is the third
-sheet whether the second one shows or not.
+are findings and stay out of the text; a hidden sheet keeps its page number, so that page 3 is the
+third sheet whether the second one shows or not.
 """
 
 from __future__ import annotations
