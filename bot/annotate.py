@@ -7,6 +7,7 @@ inside a quotation that has one of its own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -25,6 +26,7 @@ from protocol.answers import (
 
 _OPENING: Final = "\"'“‘«‹「『"
 _CLOSING: Final = "\"'”’»›」』"
+_BROKEN_WORD: Final = re.compile(r"\w[-\u00ad]\s*\n")
 _TAGS: Final = {
     SentenceClass.INFERENCE: "tag.inference",
     SentenceClass.NO_SOURCE: "tag.no_source",
@@ -123,7 +125,7 @@ def _record_words(text: str, items: Sequence[Finding]) -> dict[int, tuple[int, s
         if text[start] in _OPENING and text[end - 1] in _CLOSING and end - start > 2:
             start, end = start + 1, end - 1
         record = item.places[0].words
-        broken = any(line.rstrip().endswith(("-", "\u00ad")) for line in record.split("\n")[:-1])
+        broken = _BROKEN_WORD.search(record) is not None
         record = " ".join(record.split())
         said = text[start:end]
         if not broken and record and _letters(record) == _letters(said):

@@ -142,7 +142,7 @@ def _known_hosts(path: Path) -> Check:
 
 
 def _words() -> Check:
-    keys = {language: catalogue.load(language).keys() for language in catalogue.LANGUAGES}
+    keys = {language: catalogue.load(language).keys for language in catalogue.LANGUAGES}
     if len(set(keys.values())) > 1:
         return Check(
             name="words", state=State.FAILED, reason="the catalogues do not hold the same sentences"

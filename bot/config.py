@@ -179,6 +179,9 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _path(kind: type, value: object) -> object:
-    if kind is Path and isinstance(value, str | Path):
-        return Path(value).expanduser()
-    raise NotImplementedError
+    if kind is Path and isinstance(value, str | Path) and str(value):
+        try:
+            return Path(value).expanduser()
+        except RuntimeError:  # "~somebody" who has no home here
+            raise ValueError from None
+    raise ValueError

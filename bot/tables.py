@@ -22,7 +22,7 @@ _NARROWEST: Final = 8
 def table_blocks(table: Table, items: Sequence[Finding], look: Look) -> list[Block]:
     """The table with its head, every row after the mark of the finding that proves it."""
     marks = {item.number: mark(item, look.signs) for item in items}
-    lead = [marks.get(number, Piece("")) for number in table.items]
+    lead = [marks.get(number, Piece("")) for number in table.items[: len(table.rows)]]
     lead += [Piece("")] * (len(table.rows) - len(lead))
     lead_cells = max((cells(piece.text) for piece in lead), default=0)
     head = [look.line(name) for name in table.columns]

@@ -31,6 +31,7 @@ class Words:
         """
         return self._sentences[key].format_map(blanks)
 
+    @property
     def keys(self) -> frozenset[str]:
         """The keys of every sentence."""
         return frozenset(self._sentences)
