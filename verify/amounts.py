@@ -69,7 +69,7 @@ _NAMES = {
 _NAME = rf"(?:(?:U\.?\s?S\.?|United\s+States|American|Canadian|Australian)\s+)?(?:dollars?|euros?|pounds?(?:\s+sterling)?|won|yen|francs|cents?|€|{_CODES})(?!\w)"
 
 _SYMBOL_FIRST = re.compile(
-    rf"(?P<neg>(?<![\w)%])[(]?-)?(?<![\w$€£])(?P<code>(?:US|U\.S\.|CA|AU|HK|NZ|SG|[CAS])(?=\s?\$)|(?:{_CODES})(?=\s?[$€£¥₩]?\s?\d))?\s?"
+    rf"(?P<neg>(?<![\w)%])[(]?-)?(?P<code>(?<![\w$])(?:US|U\.S\.|CA|AU|HK|NZ|SG|[CAS])(?=\s?\$)|(?:{_CODES})(?=\s?[$€£¥₩]?\s?\d))?\s?"
     rf"(?:(?P<symbol>[$＄€£¥₩￦])\s{{0,3}}|(?<=[A-Z])\s?)(?:(?P<euro>{_EURO_DIGITS})(?![\d.,]\d)|(?P<digits>{_DIGITS}))"
     rf"(?:[\s-]?(?P<scale>(?i:{_SCALE}))|(?=\s?[-–]\s?[$€£]?\d+(?:\.\d+)?\s?(?P<later>(?i:{_SCALE}))))?"
 )

@@ -74,6 +74,8 @@ def named_document(
     start, end = _sentence(reply, span, titles)
     chosen = _nearest(names, span, start, end)
     if chosen is None:
+        chosen = _introducing(names, span, reply)
+    if chosen is None:
         loose = loose_titles(_blank(reply, span)[start:end], start, infos)
         chosen = loose[0] if loose else _earlier(names, span, reply)
     naming = tuple((named.start, named.end) for named in names)
@@ -139,6 +141,15 @@ def _nearest(names: Sequence[Named], span: tuple[int, int], start: int, end: int
         n for n in names if start <= n.start < end and (n.end <= span[0] or n.start >= span[1])
     ]
     return min(inside, key=lambda n: (not n.exact, _distance(n.start, n.end, span)), default=None)
+
+
+def _introducing(names: Sequence[Named], span: tuple[int, int], reply: str) -> Named | None:
+    """A title that introduces the paragraph of the item with a colon: "Lease Agreement says: ..."."""
+    before = [named for named in names if named.exact and named.end <= span[0]]
+    if not before or "\n\n" in reply[before[-1].end : span[0]]:
+        return None
+    introduction = re.match(r"[)\]]?[^.\n:]{0,60}:(?=\s)", reply[before[-1].end : span[0]])
+    return before[-1] if introduction else None
 
 
 def _earlier(names: Sequence[Named], span: tuple[int, int], reply: str) -> Named | None:

@@ -37,8 +37,12 @@ SAME_SENTENCE_AFTER = 0.9
 """Weights of a record word by where it stands. A word across another date counts less than half,
 so that it can never carry a match alone."""
 
-CUT_OFF_WORDS = 3
+CUT_OFF_WORDS = 2
 """How far before the repeated words a negation of the record still belongs to them."""
+VERBATIM_WORDS = 5
+"""So many equal words in a row before an item are a quotation of its place."""
+RUN_WORDS = 14
+"""How many words before an item are compared one by one."""
 ITEM = "\ufffc"
 """Stands for the item itself in a list of words."""
 
@@ -172,6 +176,9 @@ class Agreement:
     """Whether the word nearest to the item stands in the item's own part of the sentence."""
     run: int
     """How many plain words directly before the item are the same."""
+    verbatim: bool
+    """The words before the item stand before it in the record, word for word and long enough to be
+    no accident."""
     missing: tuple[str, ...]
     negation: str
     """The negation that one side has and the other lacks, empty when there is none."""
@@ -211,15 +218,34 @@ def clause_of(
     key = key or (weighted[0] if weighted else None)
     plain = _words(fold(left))
     around = plain + _words(fold(right))
+    own = _own_part(text, start, item, end, others)
     return Clause(
         words=tuple(weighted),
         key=key[0] if key else None,
-        run=tuple(reversed(plain[-8:])),
+        run=_run(text, item[0], item[0] - len(left) if colon >= 0 else max(0, item[0] - 200)),
         plain=frozenset(around),
-        negations=_negations(fold(left + " " + right), around),
-        sequence=frozenset(word for word in around if word in SEQUENCE_WORDS),
+        negations=_negations(own, _words(own)),
+        sequence=frozenset(word for word in _words(own) if word in SEQUENCE_WORDS),
         deadline=any(word in DEADLINE_WORDS or stem(word) in DEADLINE_WORDS for word in around),
     )
+
+
+def _run(text: str, at: int, limit: int) -> tuple[str, ...]:
+    """The plain words directly before ``at``, nearest first, sentence ends ignored."""
+    return tuple(reversed(_words(fold(text[limit:at]))[-RUN_WORDS:]))
+
+
+def _own_part(text: str, start: int, item: Span, end: int, others: Sequence[Span]) -> str:
+    """The clause up to the next item of the same sort on either side, unless they form a list."""
+    for a, b in sorted(others, reverse=True):
+        if start <= a and b <= item[0] and not _LIST_GAP.fullmatch(text[b : item[0]]):
+            start = b
+            break
+    for a, b in sorted(others):
+        if item[1] <= a and b <= end and not _LIST_GAP.fullmatch(text[item[1] : a]):
+            end = a
+            break
+    return fold(text[start : item[0]] + " " + text[item[1] : end])
 
 
 def _negations(folded: str, words: Sequence[str]) -> frozenset[str]:
@@ -283,11 +309,10 @@ def surroundings(text: str, item: Span, neighbours: Sequence[Span]) -> Surroundi
         joined = re.sub(r"\s+", "", folded) if _CJK.search(folded) else ""
         regions.append((weight, stems, joined))
     regions.sort(key=lambda region: -region[0])
-    near = fold(text[max(0, item[0] - 200) : item[0]])
     return Surroundings(
         regions=tuple(regions),
         own=_own_words(left, right),
-        run=tuple(reversed(_words(near)[-8:])),
+        run=_run(text, item[0], max(0, item[0] - 200)),
         header=bool(header),
     )
 
@@ -408,12 +433,19 @@ def compare(clause: Clause, around: Surroundings) -> Agreement:
         if said != kept:
             break
         run += 1
-    differing = clause.negations ^ _negations_there(clause, around)
+    verbatim = run >= VERBATIM_WORDS and sum(map(_content, clause.run[:run])) >= 2
+    score = held / total if total else 0.0
+    there = _negations_there(clause, around)
+    if verbatim:
+        there |= clause.negations & _negations("", around.run[run - 1 :: -1])
+    differing = clause.negations ^ there
     sequence = sorted(word for word in clause.sequence if _weight_of(stem(word), around) < 0.9)
     return Agreement(
-        score=held / total if total else 0.0,
-        key=clause.key is not None and _weight_of(clause.key, around) >= SAME_SENTENCE_AFTER,
+        score=max(score, 0.9) if verbatim else score,
+        key=verbatim
+        or (clause.key is not None and _weight_of(clause.key, around) >= SAME_SENTENCE_AFTER),
         run=run,
+        verbatim=verbatim,
         missing=tuple(missing),
         negation=", ".join(sorted(differing)),
         sequence=", ".join(sequence),

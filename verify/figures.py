@@ -15,7 +15,7 @@ from protocol.record import DocumentInfo
 from verify.amounts import Bound, Figure, find_figures
 from verify.citations import named_document
 from verify.dates.scan import find_dates
-from verify.events import Agreement, clause_of, compare, surroundings
+from verify.events import Agreement, Clause, clause_of, compare, surroundings
 from verify.judged import Judged, Stretch
 from verify.places import doubt_about, in_scope, supports_facts
 from verify.source import Source
@@ -80,6 +80,7 @@ class _Place:
     info: DocumentInfo
     figure: Figure
     agreement: Agreement
+    clause: Clause
 
     @property
     def stretch(self) -> Stretch:
@@ -212,7 +213,7 @@ class _Look:
         same, unclear = self._held(facts)
         if same:
             return self._judge(same, facts)
-        if unclear:
+        if unclear and unclear[0].agreement.score >= AGREES and unclear[0].agreement.key:
             return Judged(
                 verdict=Verdict.CHECK,
                 reason=f"The number stands there, but its unit is not {_unit_words(self.item)} in the record",
@@ -237,7 +238,12 @@ class _Look:
         figure = table.figures[number]
         text = self.source.text(info.id)
         around = surroundings(text, (figure.start, figure.end), table.neighbours(number))
-        return _Place(info=info, figure=figure, agreement=compare(self.clause, around))
+        return _Place(
+            info=info,
+            figure=figure,
+            agreement=compare(self.clause, around),
+            clause=self.clause,
+        )
 
     def _rival(self, infos: Sequence[DocumentInfo]) -> _Place | None:
         """The other figure of the same group that fits the clause best."""
@@ -278,7 +284,7 @@ class _Look:
                 places=(best.stretch,),
                 diff=bounds,
             )
-        problem = self._problem(best) or bounds
+        problem = self._problem(best) or bounds or _equally_well(rival, best)
         if problem:
             return Judged(
                 verdict=Verdict.CHECK, reason=problem, places=(best.stretch,), also_in=also
@@ -302,7 +308,7 @@ class _Look:
             return f"The record counts it per {best.figure.per}, the reply per {self.item.per}"
         if bool(self.item.per) != bool(best.figure.per) and self.item.per:
             return f'The record does not say "per {self.item.per}" there'
-        if clause.key is None:
+        if clause.key is None and not words.verbatim:
             return "Figure found, but the reply says too little of it to compare"
         if words.negation:
             return f'Figure found, but one side says "{words.negation}" and the other does not'
@@ -373,14 +379,25 @@ def _units_fit(said: Figure, held: Figure) -> bool | None:
     return False if "number" in (said.group, held.group) else None
 
 
+def _equally_well(rival: _Place | None, best: _Place) -> str:
+    """Doubt where another figure fits the clause as well, by its words or by their order."""
+    if rival is None or best.agreement.verbatim:
+        return ""
+    a, b = rival.agreement, best.agreement
+    thin = len(best.clause.words) < 2 and a.key and a.run >= b.run
+    if thin or (a.score >= b.score and a.run > b.run):
+        return f"Found, but the record says the same of {_words(rival.figure)}"
+    return ""
+
+
 def _fits_better(rival: _Place, best: _Place) -> bool:
     a, b = rival.agreement, best.agreement
-    if a.score < DISAGREES:
-        return False
-    longer_run = a.run >= b.run + 3 and a.score >= b.score - 0.05
+    longer_run = a.verbatim and a.run >= b.run + 2
+    if longer_run or b.verbatim or a.score < DISAGREES:
+        return longer_run
     better_words = a.score >= b.score + 0.15 and a.key
     own_key = a.key and not b.key and a.score >= b.score - 0.05
-    return longer_run or better_words or own_key
+    return better_words or own_key
 
 
 def _bounds_differ(said: Bound, held: Bound) -> str:

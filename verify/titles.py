@@ -16,6 +16,7 @@ from protocol.record import DocumentInfo
 from verify.wordlists import DOCUMENT_TYPES, DOCUMENT_VERBS, FUNCTION_WORDS
 
 _WORD = re.compile(r"[^\W_]+")
+_DETERMINERS = frozenset("the this that his her their its s said der die das le la".split())
 _POINTING = frozenset("in under per from see to laut gemäß selon dans".split())
 
 
@@ -78,8 +79,12 @@ def _longest(found: list[Named]) -> tuple[Named, ...]:
 
 def _speaks_of(words: Sequence[tuple[str, int, int]], index: int) -> bool:
     """Whether a kind of paper is the source spoken of: "The lease says", "under the lease"."""
-    before = [word for word, _, _ in words[max(0, index - 4) : index]]
-    return index < 4 or any(word in _POINTING for word in before)
+    before = [word for word, _, _ in words[max(0, index - 3) : index]]
+    if not any(word in _DETERMINERS for word in before):
+        return index == 1  # "Reeves Dep."
+    return index < 4 or any(
+        word in _POINTING for word in [w for w, _, _ in words[max(0, index - 4) : index]]
+    )
 
 
 def loose_titles(sentence: str, offset: int, infos: Sequence[DocumentInfo]) -> tuple[Named, ...]:

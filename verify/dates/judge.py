@@ -275,7 +275,7 @@ class _Look:
                 places=(best.stretch,),
                 nearest=(rival.stretch,),
             )
-        problem = self._problem(best)
+        problem = self._problem(best) or _equally_well(rival, best)
         if problem:
             return Judged(
                 verdict=Verdict.AMBIGUOUS if best.open_order else Verdict.CHECK,
@@ -309,7 +309,7 @@ class _Look:
         doubt = doubt_about(self.source, best.stretch)
         if doubt:
             return f"Date found, but {doubt}"
-        if clause.key is None:
+        if clause.key is None and not words.verbatim:
             return "Date found, but the reply says too little of the event to compare"
         if words.negation:
             return f'Date found, but one side says "{words.negation}" and the other does not'
@@ -417,15 +417,26 @@ def _agrees_well(place: _Place) -> bool:
     return place.agreement.score >= AGREES and place.agreement.key
 
 
+def _equally_well(rival: _Place | None, best: _Place) -> str:
+    """Doubt where another date fits the clause as well, by its words or by their order."""
+    if rival is None or best.agreement.verbatim:
+        return ""
+    a, b = rival.agreement, best.agreement
+    thin = len(best.clause.words) < 2 and a.key and a.run >= b.run
+    if thin or (a.score >= b.score and a.run > b.run):
+        return f"Found, but the record says the same of {rival.mention.readings[0].in_words()}"
+    return ""
+
+
 def _fits_better(rival: _Place, best: _Place) -> bool:
     """Whether the clause belongs to another date of the document rather than to this one."""
     a, b = rival.agreement, best.agreement
-    if a.score < DISAGREES:
-        return False
-    longer_run = a.run >= b.run + 3 and a.score >= b.score - 0.05
+    longer_run = a.verbatim and a.run >= b.run + 2
+    if longer_run or b.verbatim or a.score < DISAGREES:
+        return longer_run
     better_words = a.score >= b.score + RIVAL_MARGIN and a.key
     own_key = a.key and not b.key and a.score >= b.score - 0.05
-    return longer_run or better_words or own_key
+    return better_words or own_key
 
 
 def _modifiers_differ(said: Modifier, held: Modifier, deadline: bool) -> str:
