@@ -60,7 +60,8 @@ def messages(prompt: Prompt) -> list[dict[str, str]]:
     """The prompt as chat messages: system; record and first question; then the turns in pairs.
 
     The roles alternate, as templates without a system or tool role require. Prompts with equal
-    ``system`` and ``record`` give the same bytes up to the end of the record.
+    ``system`` and ``record`` give the same bytes up to the end of the record. Half a surrogate
+    pair, which some PDF text layers hold, cannot be sent and becomes a question mark.
     """
     asked = [turn.question for turn in prompt.turns] + [prompt.question]
     first = BETWEEN_BLOCKS.join([*prompt.record, asked[0]])
@@ -68,6 +69,8 @@ def messages(prompt: Prompt) -> list[dict[str, str]]:
     for turn, question in zip(prompt.turns, asked[1:], strict=True):
         said.append({"role": "assistant", "content": turn.answer})
         said.append({"role": "user", "content": question})
+    for message in said:
+        message["content"] = message["content"].encode("utf-8", "replace").decode()
     return said if prompt.system else said[1:]
 
 

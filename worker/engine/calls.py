@@ -125,6 +125,8 @@ class Calls:
 
     async def wait_idle(self, timeout_s: float) -> None:
         """See `Engine.wait_idle`."""
+        if self._idle.is_set():
+            return
         try:
             await asyncio.wait_for(self._idle.wait(), timeout_s)
         except TimeoutError as error:

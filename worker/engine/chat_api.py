@@ -206,42 +206,81 @@ async def _refuse_status(response: aiohttp.ClientResponse) -> None:
     raise Unavailable("the engine is not ready")
 
 
+class _Delta(msgspec.Struct):
+    content: str | None = None
+    reasoning_content: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    delta: _Delta = msgspec.field(default_factory=_Delta)
+    finish_reason: str | None = None
+
+
+class _Progress(msgspec.Struct):
+    total: int
+    cache: int
+    processed: int
+
+
+class _Details(msgspec.Struct):
+    cached_tokens: int = 0
+
+
+class _Counts(msgspec.Struct):
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    prompt_tokens_details: _Details | None = None
+
+
+class _Timings(msgspec.Struct):
+    cache_n: int = 0
+    prompt_ms: float = 0.0
+    predicted_ms: float = 0.0
+    draft_n: int = 0
+    draft_n_accepted: int = 0
+
+
+class _Chunk(msgspec.Struct):
+    """One event of the stream, as far as we read it: the interface's reference."""
+
+    choices: list[_Choice] = []
+    usage: _Counts | None = None
+    timings: _Timings | None = None
+    prompt_progress: _Progress | None = None
+    error: msgspec.Raw | None = None
+
+
 class _Reader:
     """Turns the server's chunks into events, and its last figures into `Usage`."""
 
     def __init__(self) -> None:
         self._reason: FinishReason | None = None
-        self._usage: dict[str, Any] = {}
-        self._timings: dict[str, Any] = {}
+        self._counts = _Counts()
+        self._timings = _Timings()
 
     def events(self, data: bytes) -> list[StreamEvent]:
         if data == b"[DONE]":
             return []
         try:
-            chunk = msgspec.json.decode(data)
-        except msgspec.DecodeError as error:
+            chunk = msgspec.json.decode(data, type=_Chunk)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise EngineLost("the engine broke its stream") from error
-        if "error" in chunk:
+        if chunk.error is not None:
             raise Unavailable("the engine failed at this request")
-        self._timings = chunk.get("timings") or self._timings
-        self._usage = chunk.get("usage") or self._usage
+        self._timings = chunk.timings or self._timings
+        self._counts = chunk.usage or self._counts
         found: list[StreamEvent] = []
-        if progress := chunk.get("prompt_progress"):
+        if seen := chunk.prompt_progress:
             found.append(
-                PromptProgress(
-                    total=progress["total"],
-                    cached=progress["cache"],
-                    processed=progress["processed"],
-                )
+                PromptProgress(total=seen.total, cached=seen.cache, processed=seen.processed)
             )
-        for choice in chunk.get("choices") or ():
-            delta = choice.get("delta") or {}
-            if words := delta.get("reasoning_content"):
-                found.append(ReasoningText(delta=words))
-            if words := delta.get("content"):
-                found.append(Text(delta=words))
-            if reason := choice.get("finish_reason"):
-                self._reason = _FINISH.get(reason, FinishReason.STOP)
+        for choice in chunk.choices:
+            if choice.delta.reasoning_content:
+                found.append(ReasoningText(delta=choice.delta.reasoning_content))
+            if choice.delta.content:
+                found.append(Text(delta=choice.delta.content))
+            if choice.finish_reason:
+                self._reason = _FINISH.get(choice.finish_reason, FinishReason.STOP)
         return found
 
     def finished(self) -> Finished:
@@ -252,18 +291,17 @@ class _Reader:
         """
         if self._reason is None:
             raise EngineLost("the engine went away while it worked")
-        details = self._usage.get("prompt_tokens_details") or {}
-        timings = self._timings
-        reused = timings.get("cache_n", details.get("cached_tokens", 0))
+        counts, timings = self._counts, self._timings
+        cached = counts.prompt_tokens_details.cached_tokens if counts.prompt_tokens_details else 0
         return Finished(
             usage=Usage(
-                prompt_tokens=self._usage.get("prompt_tokens", reused + timings.get("prompt_n", 0)),
-                reused_tokens=reused,
-                output_tokens=self._usage.get("completion_tokens", timings.get("predicted_n", 0)),
-                prefill_ms=timings.get("prompt_ms", 0.0),
-                decode_ms=timings.get("predicted_ms", 0.0),
+                prompt_tokens=counts.prompt_tokens,
+                reused_tokens=timings.cache_n or cached,
+                output_tokens=counts.completion_tokens,
+                prefill_ms=timings.prompt_ms,
+                decode_ms=timings.predicted_ms,
                 finish_reason=self._reason,
-                drafted_tokens=timings.get("draft_n", 0),
-                accepted_tokens=timings.get("draft_n_accepted", 0),
+                drafted_tokens=timings.draft_n,
+                accepted_tokens=timings.draft_n_accepted,
             )
         )

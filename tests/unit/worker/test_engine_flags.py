@@ -1,0 +1,121 @@
+"""The command line: checked against the build, closed to what shows or moves prompts."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from protocol.errors import BadRequest, Unavailable
+from worker.engine import EngineSettings
+from worker.engine.child import scrubbed_environment
+from worker.engine.run_folder import RunFolder
+from worker.engine.server_flags import known_flags, public_flags, server_flags, server_program
+
+PATHS = {"model": Path("/m.gguf"), "socket": Path("/r/e.sock"), "slots": Path("/r/slots")}
+
+
+async def _known() -> frozenset[str]:
+    program = server_program(EngineSettings())
+    return await known_flags(program)
+
+
+async def test_our_own_flags_are_known_to_our_own_server() -> None:
+    known = await _known()
+    given = server_flags(EngineSettings(speculation="ngram-map-k"), known=known, **PATHS)
+    assert given[given.index("-c") + 1] == "4096"
+    assert given[given.index("--fit") + 1] == "off"
+    assert "--offline" in given
+
+
+async def test_slots_multiply_the_context() -> None:
+    settings = EngineSettings(context_tokens=1000, slots=3)
+    given = server_flags(settings, known=await _known(), **PATHS)
+    assert given[given.index("-c") + 1] == "3000"
+    assert given[given.index("-np") + 1] == "3"
+
+
+async def test_a_flag_the_build_lacks_is_refused_by_name() -> None:
+    settings = EngineSettings(flags=("--draft-max", "3"))
+    with pytest.raises(BadRequest, match="--draft-max"):
+        server_flags(settings, known=await _known(), **PATHS)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--log-prompts-dir", "/tmp"),
+        ("--log-prompts-dir=/tmp",),
+        ("--tools", "all"),
+        ("--media-path", "/"),
+        ("-lv", "5"),
+        ("--verbose",),
+        ("--cache-ram", "100"),
+        ("--host", "0.0.0.0"),
+        ("--spec-type", "ngram-mod"),
+    ],
+)
+async def test_flags_that_open_a_door_are_refused(flags: tuple[str, ...]) -> None:
+    known = await _known() | {"--log-prompts-dir", "--tools", "--media-path", "--verbose"}
+    with pytest.raises(BadRequest, match="not allowed"):
+        server_flags(EngineSettings(flags=flags), known=known, **PATHS)
+
+
+async def test_speculation_with_a_shared_pool_is_refused() -> None:
+    with pytest.raises(BadRequest, match="pool"):
+        server_flags(EngineSettings(speculation="ngram-mod"), known=await _known(), **PATHS)
+
+
+async def test_provenance_holds_no_path() -> None:
+    given = server_flags(EngineSettings(name="SECRET"), known=await _known(), **PATHS)
+    assert not any("/" in word or "SECRET" in word for word in public_flags(given))
+    assert "-c" in public_flags(given)
+
+
+async def test_a_program_that_cannot_run_is_unavailable(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable):
+        await known_flags([str(tmp_path / "none")])
+
+
+def test_the_environment_is_scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GGML_CUDA_P2P", "LLAMA_ARG_TOOLS", "LLAMA_SERVER_SLOTS_DEBUG", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-a")
+    found = scrubbed_environment({"GGML_CUDA_FORCE_MMQ": "1"})
+    assert found["CUDA_VISIBLE_DEVICES"] == "GPU-a"
+    assert found["GGML_CUDA_FORCE_MMQ"] == "1"
+    assert not {"GGML_CUDA_P2P", "LLAMA_ARG_TOOLS", "LLAMA_SERVER_SLOTS_DEBUG"} & set(found)
+    assert not any("PROXY" in name.upper() or name.startswith("PYTHON") for name in found)
+
+
+@pytest.mark.parametrize("value", ["0", "1", ""])
+def test_peer_copies_cannot_be_set_even_as_off(value: str) -> None:
+    with pytest.raises(BadRequest, match="GGML_CUDA_P2P"):
+        scrubbed_environment({"GGML_CUDA_P2P": value})
+
+
+def test_the_run_folder_is_ours_alone_and_goes(tmp_path: Path) -> None:
+    made = RunFolder(None)
+    assert made.path.stat().st_mode & 0o777 == 0o700
+    assert made.new_socket() != made.new_socket()
+    made.folder("slots").joinpath("a").touch()
+    made.remove()
+    assert not made.path.exists()
+    configured = RunFolder(tmp_path / "run")
+    configured.new_socket().touch()
+    configured.remove()
+    assert list(configured.path.iterdir()) == []
+
+
+def test_a_path_too_long_for_a_socket_is_refused(tmp_path: Path) -> None:
+    deep = RunFolder(tmp_path / ("d" * 90))
+    with pytest.raises(BadRequest, match="too long"):
+        deep.new_socket()
+
+
+def test_the_program_is_started_by_absolute_path() -> None:
+    program = server_program(EngineSettings())
+    assert program[0] == sys.executable
+    assert Path(program[-1]).is_absolute()
+    assert server_program(EngineSettings(binary=Path("/opt/llama-server"))) == ["/opt/llama-server"]

@@ -1,0 +1,52 @@
+"""The wall's watch, and what may not be configured."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.errors import BadRequest, Internal
+from worker.engine import Usage
+from worker.engine.wall import CODE_DIGITS, Watch, refuse_shared_speculation
+
+
+def _usage(prompt: int, reused: int, output: int = 0) -> Usage:
+    return Usage(prompt_tokens=prompt, reused_tokens=reused, output_tokens=output)
+
+
+def test_a_matter_may_reuse_what_it_left() -> None:
+    watch = Watch(3)
+    watch.check("A", _usage(500, 0, output=20))
+    watch.check("A", _usage(600, 520))
+
+
+def test_a_matter_may_not_reuse_what_another_left() -> None:
+    watch = Watch(3)
+    watch.check("A", _usage(500, 0))
+    watch.check("B", _usage(500, 3 + CODE_DIGITS - 1))  # template and chance in the code
+    with pytest.raises(Internal):
+        watch.check("C", _usage(500, 3 + CODE_DIGITS))
+
+
+def test_a_matter_may_not_reuse_more_than_it_left() -> None:
+    watch = Watch(3)
+    watch.check("A", _usage(900, 0))
+    watch.check("B", _usage(100, 0))
+    with pytest.raises(Internal):
+        watch.check("B", _usage(900, 101))
+
+
+def test_forgotten_means_nothing_is_left_and_restored_means_something_is() -> None:
+    watch = Watch(0)
+    watch.check("A", _usage(500, 0))
+    watch.forget("A")
+    with pytest.raises(Internal):
+        watch.check("A", _usage(500, 400))
+    watch.restored("A", 400)
+    watch.check("A", _usage(500, 400))
+
+
+@pytest.mark.parametrize("kind", ["ngram-mod", "ngram-cache"])
+def test_speculation_that_shares_a_pool_is_refused(kind: str) -> None:
+    with pytest.raises(BadRequest, match="pool"):
+        refuse_shared_speculation(kind)
+    refuse_shared_speculation("ngram-map-k")
