@@ -1,0 +1,117 @@
+"""A worker process for the crash tests: runs jobs, and kills itself where it is told to.
+
+Usage: jobs_worker.py FOLDER RUN KILL_AT [LEASE_S]
+
+KILL_AT is ``step:after#3`` (the third commit of a step), ``byte#9`` (the ninth event of the
+engine), ``any#40`` (the fortieth hook of any name) or ``never``. Each run adds the same jobs again
+under the keys of RUN, prints ``accepted ID`` for each and ``finished`` when all have ended. What a
+step's function does is noted in ``effects.txt``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import os
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+
+from protocol.events import Completed, Found, Words
+from protocol.ids import JobId, MatterId, UserName
+from worker.jobs import JobContext, NewJob, StepValue, acts, runner
+from worker.jobs.durable import DurableQueue
+
+PAGES = 4
+# Kind, matter, weight in seconds: a long job that parks for short ones, and one to be stopped.
+JOBS = (
+    ("summarize", "M-AAAA", 300.0),
+    ("ask", "M-AAAA", 5.0),
+    ("ask", "M-BBBB", 4.0),
+    ("ask", "M-CCCC", 3.0),
+    ("stopme", "M-BBBB", 2.0),
+)
+
+
+class Fuse:
+    """Ends the process with signal 9 when the named hook comes by for the n-th time."""
+
+    def __init__(self, kill_at: str) -> None:
+        self._name, _, number = kill_at.partition("#")
+        self._number = int(number or 0)
+        self._seen: Counter[str] = Counter()
+
+    def __call__(self, name: str) -> None:
+        self._seen.update((name, "any"))
+        if self._number and self._seen[self._name] == self._number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def tell(line: str) -> None:
+    """Says something to the test."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+async def main(folder: Path, run: str, kill_at: str) -> None:
+    fuse = Fuse(kill_at)
+    queue = DurableQueue.open(folder / "queue.sqlite", lambda: dt.datetime.now(dt.UTC), fuse)
+    everything_added = asyncio.Event()
+    effects = os.open(folder / "effects.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    async def work(context: JobContext) -> Completed:
+        await context.say(Found(passages=3, documents=1))
+        for page in range(PAGES):
+
+            async def read(page: int = page) -> StepValue:
+                os.write(effects, f"{context.job} page-{page}\n".encode())
+                for part in range(3):
+                    await context.say(Words(part=part))
+                    fuse("byte")
+                if context.kind == "summarize":
+                    await everything_added.wait()
+                return {"page": page}
+
+            if context.kind == "stopme" and page == 2:
+                await queue.stop(context.job)
+            await context.step(f"page-{page}", read)
+            await context.breathe(float(PAGES - page) if context.kind == "ask" else None)
+        return Completed(answer_sha256="a" * 64, verified=1, to_look_at=0, failing=0)
+
+    async def idle(board: str) -> None:
+        await asyncio.sleep(0)
+
+    running = runner.Runner(queue, {"a": 1}, work, idle=idle)
+    await running.start()
+    jobs: list[JobId] = []
+    for number, (kind, matter, weight_s) in enumerate(JOBS):
+        new = NewJob(
+            matter=MatterId(matter),
+            kind=kind,
+            user=UserName("you"),
+            board="a",
+            weight_s=weight_s,
+            key=f"{run}-{number}",
+            request_sha256=f"{number:064x}",
+        )
+        jobs.append((await queue.add(new)).id)
+        tell(f"accepted {jobs[-1]}")
+        if number == 0:  # the long one has begun when the short ones come
+            await queue.wait_event(jobs[0], 1)
+    everything_added.set()
+    for job in jobs:
+        after = 0
+        while events := await queue.wait_event(job, after):
+            after = events[-1].seq
+            tell(f"event {job} {after}")
+    tell("finished")
+    await running.shut_down()
+    await queue.close()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 4:
+        for module in (acts, runner):
+            module.LEASE_S = float(sys.argv[4])  # type: ignore[attr-defined, misc]
+    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3]))
