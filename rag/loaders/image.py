@@ -34,6 +34,7 @@ def read(data: bytes, name: str, options: LoadOptions) -> Draft:
             try:
                 for frame in ImageSequence.Iterator(image):
                     draft.pages.append(_page(frame, options))
+                    options.done(len(draft.pages), getattr(image, "n_frames", 1))
                     if len(draft.pages) >= _MOST_FRAMES:
                         draft.warn(f"frames after the first {_MOST_FRAMES} were not read")
                         break

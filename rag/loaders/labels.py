@@ -29,9 +29,9 @@ _BATES = re.compile(
     r"(?P<serial>\d{4,10})(?![\w/-]|\.\d)"
 )
 _COURT = re.compile(
-    r"^\s*(?:(?:Appellate )?Case:? ?\S+|USCA\S* \S*|Appeal:? \S+|\d:\d\d-\S+)[^\n]{0,60}?"
-    r"\b(?:Doc(?:ument)?|Filed|Entry|Page|Pg|DktEntry|ID)\b[^\n]{0,120}$",
-    re.IGNORECASE | re.MULTILINE,
+    r"^[ \t]*(?:Appellate )?(?:USCA\w*(?: |$))?(?:Case|Appeal):?[ \t]?\d[\w:.-]*[^\n]{0,60}?"
+    r"\b(?:Doc(?:ument)?\b|Filed|Entry|Page|Pg|DktEntry|ID)[^\n]{0,120}$",
+    re.MULTILINE,
 )
 _WORDS = frozenset(
     "PAGE LINE NO CASE DOC DOCUMENT FILED ENTRY ID FAX TEL PHONE ROOM BOX SUITE".split()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 MAX_DEPTH = 4
 """How deep a message inside a message is followed."""
@@ -29,3 +30,10 @@ class LoadOptions:
     """Most memory (address space) an outside converter may ask for."""
     max_parts: int = 500
     """Most attachments taken from one file; the rest is named in a warning."""
+    on_page: Callable[[int, int], None] | None = field(default=None, compare=False)
+    """Called after every page with how many are done and how many there are."""
+
+    def done(self, pages: int, of: int) -> None:
+        """Say that a page is done."""
+        if self.on_page is not None:
+            self.on_page(pages, of)

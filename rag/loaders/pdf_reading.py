@@ -30,9 +30,9 @@ def read(data: bytes, name: str, options: LoadOptions) -> Draft:
     """A PDF file. Raises `Unread` when it is locked or cannot be opened."""
     draft = Draft(kind="pdf")
     with PdfFile(data) as file:
-        counts = second.pdf_counts(data) if options.second_reader else None
+        counter = second.PdfCounter(data) if options.second_reader else None
         for index in range(file.pages):
-            theirs = counts[index] if counts and index < len(counts) else None
+            theirs = counter.count(index) if counter else None
             try:
                 with file.page(index) as page:
                     made = read_page(page, options)
@@ -42,9 +42,10 @@ def read(data: bytes, name: str, options: LoadOptions) -> Draft:
                 made = PageDraft.unread(str(error))
             made.label = file.label(index)
             draft.pages.append(made)
+            options.done(index + 1, file.pages)
         for title, attached in file.attachments():
             draft.parts.append(Part(name=title, data=attached, parent_at=None))
-    if options.second_reader and counts is None:
+    if counter is not None and not counter.opened:
         draft.warn("the second reader could not open this file: its pages were counted once only")
     _say_disagreements(draft)
     transcript.mark(draft.pages)

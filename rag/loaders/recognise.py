@@ -28,6 +28,7 @@ _MAIL_NAMES = re.compile(
     r"^(?:from|to|date|subject|received|message-id|mime-version|return-path|x-[a-z-]+):",
     re.IGNORECASE | re.MULTILINE,
 )
+_TRANSPORT = re.compile(r"^(?:mime-version|received|message-id|content-type):", re.I | re.M)
 _HTML = re.compile(r"\A\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
 _IMAGES = (
     (b"\x89PNG\r\n\x1a\n", "png"),
@@ -117,7 +118,9 @@ def _text_kind(text: str, suffix: str) -> str:
     block = text.replace("\r\n", "\n")
     if _MAIL_HEADER.match(block):
         header = block.split("\n\n", 1)[0]
-        if suffix == "eml" or len(_MAIL_NAMES.findall(header)) >= 3:
+        # A message that somebody saved or printed as text is a text: its lines are its places.
+        printed = suffix in {"txt", "text", "md"} and not _TRANSPORT.search(header)
+        if suffix == "eml" or (len(_MAIL_NAMES.findall(header)) >= 3 and not printed):
             return "eml"
     if suffix in {"htm", "html"}:
         return "html"

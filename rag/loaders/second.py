@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import io
 import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pypdf
@@ -38,26 +41,48 @@ def _far(one: int, two: int) -> bool:
     return most > 0 and abs(one - two) > max(APART * most, 1)
 
 
-def pdf_counts(data: bytes) -> list[Count | None] | None:
-    """What pypdf counts on every page; None for a page, or for all, that it cannot read."""
-    quiet = logging.getLogger("pypdf")
-    before, quiet.level = quiet.level, logging.CRITICAL
-    try:
-        reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
-        if reader.is_encrypted:
+class PdfCounter:
+    """pypdf over one file; a page it cannot read, or a file, has no count."""
+
+    def __init__(self, data: bytes) -> None:
+        self._reader: pypdf.PdfReader | None = None
+        with _quiet():
+            try:
+                reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
+                if not reader.is_encrypted:
+                    self._pages = len(reader.pages)
+                    self._reader = reader
+            except Exception:  # pypdf raises what the damage happens to hit
+                self._reader = None
+
+    @property
+    def opened(self) -> bool:
+        """Whether the second reader could open the file at all."""
+        return self._reader is not None
+
+    def count(self, index: int) -> Count | None:
+        """What it counts on page ``index`` (from 0)."""
+        if self._reader is None or index >= self._pages:
             return None
-        return [_page_count(page) for page in reader.pages]
-    except Exception:  # pypdf raises what the damage happens to hit
-        return None
-    finally:
-        quiet.level = before
+        with _quiet():
+            try:
+                return count(self._reader.pages[index].extract_text())
+            except Exception:
+                return None
 
 
-def _page_count(page: pypdf.PageObject) -> Count | None:
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """pypdf logs what it finds odd, with pieces of the file; that must reach no log."""
+    logger = logging.getLogger("pypdf")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
     try:
-        return count(page.extract_text())
-    except Exception:
-        return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(before)
 
 
 def lacks(theirs: Count, ours: Count) -> bool:
