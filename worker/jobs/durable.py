@@ -202,7 +202,8 @@ def statements() -> dict[str, str]:
 
 def _lock(path: Path) -> int:
     """A file handle that holds the right to write until it is closed, also by death."""
-    handle = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    with _translated():
+        handle = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -242,13 +243,13 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """SQLite's errors as ours; their texts hold no values of ours, but are not passed on."""
+    """Errors of SQLite and of the file system as ours; their texts are not passed on."""
     try:
         yield
-    except sqlite3.OperationalError as error:
+    except (sqlite3.OperationalError, OSError) as error:
         raise Unavailable(
             "the job queue's file cannot be used right now",
             next_step="look at free space and rights of the state folder",
         ) from error
-    except sqlite3.DatabaseError as error:
+    except sqlite3.Error as error:
         raise Damaged("the job queue's file is damaged", next_step="run doctor") from error

@@ -111,7 +111,11 @@ def check_last(body: EventBody) -> EventBody:
 def _check_part(part: Any, depth: int) -> None:
     if depth < 0:
         raise ValueError("a step's value is nested too deep")
-    if part is None or isinstance(part, bool | int | float):
+    if part is None or isinstance(part, bool):
+        return
+    if isinstance(part, int | float):
+        if not -(2**63) <= part < 2**63:  # false for "not a number" too; JSON would change these
+            raise ValueError("a number of a step's value is finite and fits 64 bits")
         return
     if isinstance(part, str):
         if part:
