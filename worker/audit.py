@@ -216,9 +216,12 @@ def _parse(line: bytes) -> Entry:
     if not line.endswith(b"\n"):
         raise Damaged("the last line was cut off")
     try:
-        return msgspec.json.decode(line, type=Entry)
-    except msgspec.MsgspecError:
+        entry = msgspec.json.decode(line, type=Entry)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         raise Damaged("a line of the audit journal is no entry") from None
+    if msgspec.json.encode(entry) + b"\n" != line:  # doubled keys, other spellings of one value
+        raise Damaged("a line of the audit journal is not as it was written")
+    return entry
 
 
 def _last_entry(handle: int) -> tuple[Entry | None, int]:

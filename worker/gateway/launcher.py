@@ -13,6 +13,7 @@ import fcntl
 import functools
 import os
 import signal
+import socket
 import termios
 from collections.abc import AsyncIterator
 from typing import IO, Final, cast
@@ -21,6 +22,7 @@ from protocol.errors import Unavailable
 from protocol.frames import Stamp
 from worker.gateway import GatewaySettings
 from worker.gateway.channel import Channel, Terminal
+from worker.gateway.relay import relay
 from worker.gateway.worker_line import connect
 from worker.logs import Log
 
@@ -37,13 +39,20 @@ async def launch(channel: Channel, stamp: Stamp, settings: GatewaySettings) -> i
     except Unavailable as error:
         await channel.say(f"{error.message}; {error.next_step}.")
         return error.exit_code
-    line.setblocking(True)
-    with line:
-        verb, *rest = arguments
-        command = (*settings.program, verb, "--fd", str(line.fileno()), *rest)
-        if channel.terminal is not None:
-            return await _on_terminal(channel, channel.terminal, command, line.fileno())
-        return await _on_pipes(channel, command, line.fileno())
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    passing = asyncio.create_task(relay(ours, line, stamp, settings.worker))
+    try:
+        with theirs:
+            verb, *rest = arguments
+            fd = theirs.fileno()
+            command = (*settings.program, verb, "--fd", str(fd), *rest)
+            if channel.terminal is not None:
+                return await _on_terminal(channel, channel.terminal, command, fd)
+            return await _on_pipes(channel, command, fd)
+    finally:
+        passing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await passing
 
 
 async def _on_pipes(channel: Channel, command: tuple[str, ...], fd: int) -> int:

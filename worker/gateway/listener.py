@@ -61,6 +61,7 @@ class Gateway:
                 settings.port,
                 server_factory=lambda: Door(self),
                 server_host_keys=[str(path) for path in settings.host_keys],
+                send_server_host_keys=True,  # announces the spare, as OpenSSH's UpdateHostKeys
                 config=None,
                 server_version="secondchair",
                 kex_algs=algorithms.KEX,
