@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -130,7 +131,26 @@ class _Walk:
         if quoted or held:
             if quoted and not held and previous:
                 held = self._beside(quoted, previous[1], back=False)
-            self._run(quoted, held, previous)
+            self._edge_run(quoted, held, previous)
+
+    def _edge_run(
+        self, quoted: list[int], held: list[int], previous: tuple[int, int] | None
+    ) -> None:
+        """Types words left over at an edge of the quotation."""
+        words = [self.quotation.words[i].unit for i in quoted]
+        if len(held) == 1 and self._runs_into(
+            words, self.record[held[0]], back=previous is None
+        ):
+            self.edits.append(
+                Edit(
+                    kind=EditKind.DAMAGE,
+                    record=self.record[held[0]].raw,
+                    reply=" ".join(word.raw for word in words),
+                    why="words are joined or split differently",
+                )
+            )
+            return
+        self._run(quoted, held, previous)
 
     def _beside(self, quoted: list[int], at: int, *, back: bool) -> list[int]:
         """Units right outside the matched ones that are a damaged form of the words left over."""
@@ -141,7 +161,17 @@ class _Walk:
                 continue
             if is_damage(words, [self.record[j] for j in held], is_word=self.setting.is_word):
                 return held
+        beside = at - 1 if back else at + 1
+        if 0 <= beside < len(self.record) and self._runs_into(words, self.record[beside], back=back):
+            return [beside]
         return []
+
+    def _runs_into(self, words: Sequence[Unit], unit: Unit, *, back: bool) -> bool:
+        """Whether the words left over and the next word of the record were printed as one."""
+        said = "".join(word.key for word in words)
+        rest = unit.key.removesuffix(said) if back else unit.key.removeprefix(said)
+        known = self.setting.is_word
+        return rest != unit.key and known(rest) and not known(unit.key)
 
     def _word(self, i: int, j: int, *, after_gap: bool) -> None:
         word, unit = self.quotation.words[i], self.record[j]
@@ -167,7 +197,7 @@ class _Walk:
         if previous is None:
             if quoted:
                 held = held or self._beside(quoted, here[1], back=True)
-                self._run(quoted, held, None)
+                self._edge_run(quoted, held, None)
             return
         gaps = [k for k in range(previous[0] + 1, here[0] + 1) if k in self.quotation.gaps]
         if gaps:
@@ -309,5 +339,5 @@ class _Walk:
     @staticmethod
     def _skips(between: str) -> bool:
         """Whether the text between two neighbouring units holds a whole line of something else."""
-        inner = between.split("\n")[1:-1]
+        inner = re.split("[\n\f]", between)[1:-1]
         return any(any(c.isalnum() for c in line) for line in inner)

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
+import msgspec
+
 from protocol.record import PageInfo
 
 
@@ -335,10 +337,14 @@ def _note_block_at(text: str, body: list[Line], expected: int) -> int | None:
     """A block at the foot of a page that begins with the next footnote number and no rule."""
     for k in range(1, len(body)):
         match = _NOTE_START.match(text, body[k].content, body[k].end)
-        if not match or match.group(1) != str(expected) or body[k].printed is not None:
+        if not match or not match.group(1) or body[k].printed is not None:
             continue
-        apart = body[k].ordinal - body[k - 1].ordinal >= 3
-        if apart and k * 3 >= len(body):
+        if int(match.group(1)) not in (expected, expected + 1) or k * 3 < len(body):
+            continue
+        alone = text[body[k].start : body[k].end].strip() == match.group(1)
+        tight = k + 1 < len(body) and body[k + 1].ordinal - body[k].ordinal == 1
+        step = body[k].ordinal - body[k - 1].ordinal
+        if step >= 3 or (step == 2 and alone and tight):
             return k
     return None
 
@@ -350,3 +356,46 @@ def _mark_email(layout: Layout) -> None:
             if match:
                 line.content = match.end()
                 line.region = Region.EMAIL_QUOTE
+
+
+# --- labels of pages ------------------------------------------------------------------------------
+
+_BATES_LINE: Final = re.compile(r"\s*([A-Z][A-Z0-9&.]{1,15}(?:[-_][A-Z]{1,12})*[-_ ]?\d{4,10})\s*$")
+_PRINTED: Final = re.compile(
+    r"[\s\[(–—-]*(?:(?:page|p\.|seite)\s*)?(\d{1,4})(?:\s*(?:of|/|von|sur)\s*\d{1,4})?[\s\])–—-]*$",
+    re.IGNORECASE,
+)
+
+
+def label_pages(text: str, pages: Sequence[PageInfo]) -> tuple[PageInfo, ...]:
+    """The page table with the page numbers and Bates labels that the pages print.
+
+    A printed number counts only where the numbers of neighbouring pages go up by one with it.
+    """
+    layout = read_layout(text, pages)
+    numbers: dict[int, int] = {}
+    stamps: dict[int, str] = {}
+    for line in layout.lines:
+        if line.region is not Region.FURNITURE:
+            continue
+        content = text[line.start : line.end]
+        stamp = _BATES_LINE.match(content)
+        if stamp:
+            stamps[line.page] = stamp.group(1)
+        printed = _PRINTED.match(content)
+        if printed:
+            numbers.setdefault(line.page, int(printed.group(1)))
+    made = []
+    for page in pages:
+        value = numbers.get(page.number)
+        steady = value is not None and (
+            numbers.get(page.number - 1) == value - 1 or numbers.get(page.number + 1) == value + 1
+        )
+        made.append(
+            msgspec.structs.replace(
+                page,
+                label=str(value) if steady else page.label,
+                bates=stamps.get(page.number, page.bates),
+            )
+        )
+    return tuple(made)

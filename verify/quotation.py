@@ -75,6 +75,15 @@ class Quotation:
         return [word.unit.key for word in self.words]
 
     @property
+    def vocabulary(self) -> set[str]:
+        """Every key the quotation may meet."""
+        made = set(self.keys)
+        for word in self.words:
+            if word.bracket == "stem":
+                made.update(word.outside + ending for ending in INFLECTIONS)
+        return made
+
+    @property
     def parts(self) -> list[tuple[int, int]]:
         """The stretches of words between gaps, as ``[first, end)``."""
         bounds = sorted({0, len(self.words), *(k for k in self.gaps if 0 < k < len(self.words))})

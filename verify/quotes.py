@@ -6,6 +6,7 @@ of what the reply attributes; `attribution.py` does, and `judge.py` brings both 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -22,6 +23,10 @@ from verify.quotation import Quotation, readings
 from verify.record import OpenRecord
 from verify.tokens import Unit, stream
 
+_FEW: Final = 5
+"""Words up to which a quotation is also looked for by a plain scan."""
+_SCANNED: Final = 24
+"""Documents scanned for it where the reply names none."""
 _PER_DOCUMENT: Final = 3
 """Places of one document that are read in full."""
 _BEFORE: Final = 700
@@ -101,8 +106,19 @@ def search(
     found: list[Match] = []
     for document, starts in places.items():
         found.extend(_in_document(quoted, forms, record, document, starts))
+    if len(forms[0].words) <= _FEW and not any(m.grade <= Grade.DOUBT for m in found):
+        for document in first or tuple(documents)[:_SCANNED]:
+            starts = _scan(forms[0], record.text(document))
+            found.extend(_in_document(quoted, forms, record, document, starts))
     found.sort(key=lambda match: match.rank)
     return found
+
+
+def _scan(form: Quotation, text: str) -> list[Place]:
+    """Where a few common words stand in a row: the index has no gram of them."""
+    pattern = r"[\W_]+".join(re.escape(word.unit.raw) for word in form.words)
+    hits = re.finditer(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE)
+    return [Place(1.0, 0, hit.start(), hit.end()) for hit, _ in zip(hits, range(8), strict=False)]
 
 
 def _propose(
@@ -183,7 +199,7 @@ def _in_window(
     low: int,
     high: int,
 ) -> list[Match]:
-    vocabulary = frozenset(key for form in forms for key in form.keys)
+    vocabulary = frozenset().union(*(form.vocabulary for form in forms))
     lines = range(low, high + 1)
     body = stream(layout, lines, regions=TEXT_REGIONS, vocabulary=vocabulary)
     streams = [body]

@@ -17,6 +17,8 @@ from verify.index import DocumentIndex, RecordIndex, build_index, open_index
 from verify.layout import Layout, read_layout
 from verify.second import FoldedText
 from verify.source import Source
+from verify.speakers import Speakers
+from verify.tables import Tables
 
 _KEPT: Final = 48
 """Layouts and folded texts kept in memory, the last used ones."""
@@ -36,6 +38,8 @@ class OpenRecord:
         self._layouts: dict[DocumentId, Layout] = {}
         self._folded: dict[DocumentId, FoldedText] = {}
         self._indexes: dict[DocumentId, DocumentIndex] = {}
+        self.tables = Tables()
+        self._speakers: dict[DocumentId, Speakers] = {}
         self._searchers: dict[tuple[DocumentId, ...], RecordIndex] = {}
 
     def text(self, document: DocumentId) -> str:
@@ -55,6 +59,13 @@ class OpenRecord:
         while len(self._layouts) > _KEPT:
             self._layouts.pop(next(iter(self._layouts)))
         return found
+
+    def speakers(self, document: DocumentId) -> Speakers:
+        """Who speaks where in a document."""
+        if document not in self._speakers:
+            title = self.by_id[document].title
+            self._speakers[document] = Speakers(self.layout(document), title)
+        return self._speakers[document]
 
     def folded(self, document: DocumentId) -> FoldedText:
         """A document's text as the second opinion reads it."""

@@ -19,6 +19,7 @@ _LINE_NUMBER: Final = re.compile(r"(?m)^[ \t\u00a0]*\d{1,2}(?:[ \t\u00a0]+|$)")
 _QUOTE_MARK: Final = re.compile(r"(?m)^[ \t]*(?:>[ \t]?)+")
 _BROKEN: Final = re.compile("(?<=[^\\W\\d_])[-\u2010\u2011\u00ad\x02\uf02d\ufffe][ \t\u00a0\r]*\n\\s*(?=[^\\W\\d_])")
 _HYPHEN: Final = re.compile("(?<=[^\\W\\d_])[-\u2010\u2011\x02\uf02d\ufffe](?=[^\\W\\d_])")
+_SPACED: Final = re.compile("(?<=[^\\W\\d_])[-\u2010\u2011] (?=[^\\W\\d_])")
 _APOSTROPHE: Final = re.compile("(?<=\\w)['’‘ʼ`´](?=\\w)")
 _GLUED: Final = re.compile(r"(?<=[^\W\d_])([.,;:!?)”’\"]*)\d{1,3}(?=[\s.,;:—)”\"]|$)")
 _SUPER: Final = re.compile("[²³¹⁰-⁹]+")
@@ -40,7 +41,7 @@ def fold(text: str, *, line_numbers: bool = True, markers: bool = True) -> str:
         line_numbers: Keep numbers at line starts.
         markers: Keep digits glued to the end of a word.
     """
-    text = _QUOTE_MARK.sub("", text)
+    text = _QUOTE_MARK.sub("", text.replace("\f", "\n"))
     if not line_numbers:
         text = _LINE_NUMBER.sub("", text)
     text = _BROKEN.sub("", text)
@@ -76,9 +77,12 @@ class FoldedText:
             share: Where in the document the place is claimed, 0 to 1.
             jumps: How often the place jumps over page furniture or a footnote.
         """
-        pieces = [fold(piece) for piece in _pieces(quoted)]
-        pieces = [piece for piece in pieces if piece.strip()]
-        return bool(pieces) and any(_in_order(form, pieces, share, jumps) for form in self._forms)
+        for text in dict.fromkeys((quoted, _SPACED.sub("", quoted))):
+            pieces = [fold(piece) for piece in _pieces(text)]
+            pieces = [piece for piece in pieces if piece.strip()]
+            if pieces and any(_in_order(form, pieces, share, jumps) for form in self._forms):
+                return True
+        return False
 
 
 def _pieces(quoted: str) -> list[str]:

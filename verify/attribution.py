@@ -1,0 +1,186 @@
+"""Does the record say it where, and by whom, the reply says it does?
+
+`citations.named_document` reads what the reply attributes; this file compares it with a place that
+was found: page, line, paragraph or Bates label, speaker, and the capacity in which the words stand
+there (a question of counsel, quoted mail, a syllabus, a dissent).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from protocol.answers import Verdict
+from verify.citations import Attribution
+from verify.judged import Stretch
+from verify.locators import CiteKind, find_record_cites
+from verify.pins import page_of
+from verify.quotes import Match
+from verify.record import OpenRecord
+from verify.resolve import resolve
+from verify.speakers import UNNAMED, Voice, same_person
+from verify.titles import exact_titles
+
+_OF_THE_COURT: Final = re.compile(r"\b(?:the )?(?:court|majority)\b[^.;“\"]{0,60}\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objection:
+    """Why a place that holds the words is not where the reply says they are."""
+
+    verdict: Verdict
+    """MISATTRIBUTED, or CHECK where it cannot be told."""
+    reason: str
+
+
+def object_to(match: Match, said: Attribution, reply: str, at: int, record: OpenRecord) -> Objection | None:
+    """What speaks against a place, the worst first; None when nothing does.
+
+    Args:
+        match: A place of the document the reply names, or of any when it names none.
+        said: What the reply attributes.
+        reply: The reply.
+        at: Where the quotation begins in it.
+        record: The opened record.
+    """
+    found = [
+        objection
+        for objection in (
+            _place(match, said, reply, record),
+            _speaker(match, said, record),
+            _voice(match, reply, at, record),
+        )
+        if objection
+    ]
+    found.sort(key=lambda objection: objection.verdict is not Verdict.MISATTRIBUTED)
+    return found[0] if found else None
+
+
+def _place(match: Match, said: Attribution, reply: str, record: OpenRecord) -> Objection | None:
+    cite = said.place
+    if cite is None:
+        return None
+    infos = record.infos
+    titles = exact_titles(reply, infos)
+    target = resolve(cite, reply, find_record_cites(reply), titles, infos, record.source)
+    if target.documents and match.document not in target.documents:
+        return None  # the cite is about another document
+    problem = said.problem or target.problem
+    layout = record.layout(match.document)
+    pages = range(layout.page_at(match.start), layout.page_at(max(match.start, match.end - 1)) + 1)
+    stands = _stands(match, record)
+    if cite.line is None and cite.page is not None:
+        asked = range(cite.page, (cite.page_end or cite.page) + 1)
+        return _page(asked, pages, match, record, physical=cite.physical, problem=problem)
+    if problem:
+        return Objection(verdict=Verdict.MISATTRIBUTED, reason=f"{problem}; it stands {stands}")
+    if not target.places or not target.certain:
+        return None
+    if any(_meets(place, match) for place in target.places):
+        return None
+    if cite.kind in (CiteKind.EXHIBIT, CiteKind.DOCKET) and cite.paragraph is None:
+        return None
+    return Objection(verdict=Verdict.MISATTRIBUTED, reason=f"It stands {stands}, not where the reply says")
+
+
+def _meets(place: Stretch, match: Match) -> bool:
+    """The quotation begins inside the place, or covers it."""
+    if place.document != match.document:
+        return False
+    return place.start <= match.start < place.end or match.start <= place.start < match.end
+
+
+def _page(
+    asked: range, pages: range, match: Match, record: OpenRecord, *, physical: bool, problem: str
+) -> Objection | None:
+    layout = record.layout(match.document)
+    by_count = any(page in asked for page in pages)
+    labels = [page_of(layout, page).label for page in pages]
+    by_label = any(label == str(page) for label in labels for page in asked)
+    stands = _stands(match, record)
+    if by_label and not physical or by_count and (physical or not any(labels)):
+        return None
+    if by_count or by_label:
+        return Objection(
+            verdict=Verdict.CHECK,
+            reason=f"It stands {stands}: the printed and the physical page differ",
+        )
+    if problem:
+        return Objection(verdict=Verdict.MISATTRIBUTED, reason=f"{problem}; it stands {stands}")
+    wanted = str(asked[0]) if len(asked) == 1 else f"{asked[0]}-{asked[-1]}"
+    return Objection(verdict=Verdict.MISATTRIBUTED, reason=f"It stands {stands}, not on page {wanted}")
+
+
+def _stands(match: Match, record: OpenRecord) -> str:
+    layout = record.layout(match.document)
+    first, last = layout.page_at(match.start), layout.page_at(max(match.start, match.end - 1))
+    label = page_of(layout, first).label
+    printed = f" (printed {label})" if label and label != str(first) else ""
+    return f"on page {first}{printed}" if first == last else f"on pages {first}-{last}"
+
+
+def _speaker(match: Match, said: Attribution, record: OpenRecord) -> Objection | None:
+    if not said.speaker:
+        return None
+    speakers = record.speakers(match.document)
+    turn = speakers.at(match.start)
+    if turn is None or not speakers.turns or turn.voice in (Voice.SYLLABUS, Voice.SEPARATE):
+        return None
+    if not turn.who or turn.who.casefold() in UNNAMED:
+        named_elsewhere = any(same_person(said.speaker, name) for name in speakers.names)
+        if turn.voice is Voice.QUESTION or named_elsewhere:
+            return Objection(
+                verdict=Verdict.MISATTRIBUTED,
+                reason=f"The record gives these words to {_who(turn.who)}, not to {said.speaker}",
+            )
+        if not turn.who and turn.voice is Voice.PLAIN:
+            return None
+        return Objection(
+            verdict=Verdict.CHECK, reason="The record does not name who speaks here"
+        )
+    if same_person(said.speaker, turn.who):
+        return None
+    asked = ", in a question of counsel" if turn.voice is Voice.QUESTION else ""
+    quoted = ", in an earlier message that is quoted" if turn.voice is Voice.QUOTED_MAIL else ""
+    return Objection(
+        verdict=Verdict.MISATTRIBUTED,
+        reason=f"These are words of {turn.who}{asked}{quoted}, not of {said.speaker}",
+    )
+
+
+def _who(printed: str) -> str:
+    return {"q": "counsel, who asks", "a": "the witness", "": "somebody else"}.get(
+        printed.casefold(), printed
+    )
+
+
+def _voice(match: Match, reply: str, at: int, record: OpenRecord) -> Objection | None:
+    """A dissent or a syllabus quoted as the court."""
+    turn = record.speakers(match.document).at(match.start)
+    if turn is None or not _OF_THE_COURT.search(reply[max(0, at - 120) : at]):
+        return None
+    if turn.voice is Voice.SEPARATE:
+        return Objection(
+            verdict=Verdict.MISATTRIBUTED,
+            reason=f"It stands in the separate opinion of {turn.who}, not in the court's",
+        )
+    if turn.voice is Voice.SYLLABUS:
+        return Objection(
+            verdict=Verdict.CHECK, reason="It stands in the syllabus, which is not the court's opinion"
+        )
+    return None
+
+
+def capacity(match: Match, record: OpenRecord) -> str:
+    """In what capacity the words stand there, in words; empty when it is the plain text."""
+    turn = record.speakers(match.document).at(match.start)
+    voice = turn.voice if turn else Voice.PLAIN
+    if match.region.name == "FOOTNOTE":
+        return "in a footnote"
+    return {
+        Voice.SYLLABUS: "in the syllabus",
+        Voice.SEPARATE: f"in the separate opinion of {turn.who}" if turn else "",
+        Voice.QUOTED_MAIL: f"in a quoted message{f' of {turn.who}' if turn and turn.who else ''}",
+        Voice.QUESTION: "in a question of counsel",
+    }.get(voice, "")

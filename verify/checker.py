@@ -1,0 +1,284 @@
+"""Checks a whole reply: finds every checkable item, judges it, classes every sentence.
+
+Nothing that goes wrong here may leave a green: an item whose judge fails is CHECK, "not checked",
+and where a finder fails no sentence counts as supported and the report says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from protocol.answers import (
+    Citation,
+    Claim,
+    Finding,
+    ItemKind,
+    SentenceClass,
+    Verdict,
+)
+from protocol.ids import DocumentId
+from verify.amounts import find_figures
+from verify.authorities import find_reporter_cites
+from verify.citations import find_authority_cites, judge_authority_cite, judge_record_cite
+from verify.dates import find_dates, judge_date
+from verify.figures import judge_figure
+from verify.judged import Judged, Stretch
+from verify.judging import judge_quote
+from verify.locators import find_record_cites
+from verify.marks import Marked, find_marked
+from verify.names import find_names, judge_name
+from verify.pins import cite
+from verify.record import OpenRecord
+from verify.report import Report, count
+from verify.sentences import class_sentences
+from verify.source import Source
+from verify.titles import exact_titles
+
+NOT_CHECKED: Final = "not checked"
+Span = tuple[int, int]
+_CITES: Final = re.compile(
+    r"\b(?:according to|see|pursuant to|under (?:section|article|clause)|the (?:record|document|lease|contract|agreement|"
+    r"deposition|transcript|e-?mail|report|complaint|order|opinion)s? (?:show|say|state|provide|confirm|establish|indicate)\w*)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Item:
+    kind: ItemKind
+    start: int
+    end: int
+    judge: Callable[[], Judged]
+
+
+def check(
+    answer: str,
+    source: Source | OpenRecord,
+    *,
+    user_text: str = "",
+    documents: Sequence[DocumentId] | None = None,
+) -> Report:
+    """Says what in an answer the record supports.
+
+    Args:
+        answer: The reply's text.
+        source: The record, or one already opened (its indexes and tables are then reused).
+        user_text: What the user wrote; it supports nothing.
+        documents: Ids to look in; None for all of the record.
+
+    Returns:
+        A report in which every checkable item and every sentence has its place. A failure of the
+        checker itself shows as CHECK, "not checked"; nothing is raised for any text.
+    """
+    notes: list[str] = []
+    try:
+        record = source if isinstance(source, OpenRecord) else OpenRecord(source)
+        scope = [info.id for info in record.infos] if documents is None else list(documents)
+        items, failed = _items(answer, record, scope, user_text)
+    except Exception:
+        notes.append("The checker could not read the record: nothing was checked.")
+        return _nothing(answer, notes)
+    findings = tuple(
+        _finding(number, item, record) for number, item in enumerate(items, start=1)
+    )
+    notes += [f"The search for {name} failed: they were not checked." for name in failed]
+    claims = _claims(answer, findings, doubtful=bool(failed))
+    marked = [f for f in findings if f.verdict is not Verdict.NOT_A_QUOTE]
+    if not marked and (_CITES.search(answer) or exact_titles(answer, record.infos)):
+        notes.append("This reply speaks of documents but holds nothing that can be checked.")
+    elif not marked and answer.strip():
+        notes.append("This reply holds nothing that can be checked against the record.")
+    used = {c.document for f in findings for c in (*f.places, *f.also_in, *f.nearest)}
+    return Report(
+        findings=findings,
+        sentences=claims,
+        counts=count(findings, claims),
+        record={d: record.by_id[d].text_sha256 for d in sorted(used)},
+        notes=tuple(notes),
+    )
+
+
+def _nothing(answer: str, notes: Sequence[str]) -> Report:
+    claims = _claims(answer, (), doubtful=True)
+    return Report(
+        findings=(), sentences=claims, counts=count((), claims), record={}, notes=tuple(notes)
+    )
+
+
+# --- finding --------------------------------------------------------------------------------------
+
+
+def _items(
+    answer: str, record: OpenRecord, scope: Sequence[DocumentId], user_text: str
+) -> tuple[list[_Item], list[str]]:
+    """Every checkable item in reading order, and the names of the searches that failed."""
+    failed: list[str] = []
+
+    def tried(name: str, find: Callable[[], Iterable[Span]]) -> list[Span]:
+        try:
+            return [(start, end) for start, end in find() if 0 <= start < end <= len(answer)]
+        except Exception:
+            failed.append(name)
+            return []
+
+    made: list[_Item] = []
+    taken: list[Span] = []
+
+    def add(kind: ItemKind, spans: Iterable[Span], judge: Callable[[Span], Judged]) -> None:
+        for span in spans:
+            if not _meets(span, taken):
+                made.append(
+                    _Item(kind=kind, start=span[0], end=span[1], judge=lambda s=span: judge(s))  # type: ignore[misc]
+                )
+                taken.append(span)
+
+    titles = tried("titles", lambda: ((t.start, t.end) for t in exact_titles(answer, record.infos)))
+    quotes = _quotes(answer, record, scope, user_text, failed)
+    made += [item for item, _ in quotes]
+    taken += [(item.start, item.end) for item, quotes_record in quotes if quotes_record]
+    source, tables = record.source, record.tables
+    cites = tried("record cites", lambda: ((c.start, c.end) for c in find_record_cites(answer)))
+    laws = tried("cites of law", lambda: _authorities(answer))
+    add(ItemKind.AUTHORITY_CITE, laws,
+        lambda s: judge_authority_cite(answer, s, source, scope, tables=tables))
+    add(ItemKind.RECORD_CITE, [c for c in cites if not _meets(c, titles)],
+        lambda s: judge_record_cite(answer, s, source, scope))
+    dates = tried("dates", lambda: ((d.start, d.end) for d in find_dates(answer)))
+    add(ItemKind.DATE, [d for d in dates if not _meets(d, titles)],
+        lambda s: judge_date(answer, s, source, scope, tables=tables))
+    barred = [*titles, *cites, *laws, *dates]
+    figures = {}
+    def figure_spans() -> Iterable[Span]:
+        for figure in find_figures(answer, barred):
+            figures[figure.start, figure.end] = figure
+            yield figure.start, figure.end
+    spans = tried("amounts and numbers", figure_spans)
+    for money in (True, False):
+        add(ItemKind.AMOUNT if money else ItemKind.NUMBER,
+            [s for s in spans if figures[s].money is money],
+            lambda s: judge_figure(answer, s, source, scope, tables=tables))
+    names = tried("names", lambda: ((n.start, n.end) for n in find_names(answer, [*barred, *taken])))
+    add(ItemKind.NAME, names, lambda s: judge_name(answer, s, source, scope, tables=tables))
+    return sorted(made, key=lambda item: (item.start, item.end)), failed
+
+
+def _quotes(
+    answer: str,
+    record: OpenRecord,
+    scope: Sequence[DocumentId],
+    user_text: str,
+    failed: list[str],
+) -> list[tuple[_Item, bool]]:
+    """The quotations, judged at once: what quotes the record is not looked at for dates and sums."""
+    try:
+        marks = find_marked(answer)
+    except Exception:
+        failed.append("quotations")
+        return []
+    made = []
+    for mark in marks:
+        judged = _safely(lambda mark=mark: _judge_mark(answer, mark, record, scope, user_text))  # type: ignore[misc]
+        item = _Item(
+            kind=ItemKind.QUOTE, start=mark.start, end=mark.end, judge=lambda judged=judged: judged  # type: ignore[misc]
+        )
+        made.append((item, judged.verdict is not Verdict.NOT_A_QUOTE))
+    return made
+
+
+def _judge_mark(
+    answer: str, mark: Marked, record: OpenRecord, scope: Sequence[DocumentId], user_text: str
+) -> Judged:
+    judged = judge_quote(
+        answer, (mark.start, mark.end), record, scope, user_text=user_text, block=mark.block
+    )
+    if mark.closed or judged.verdict is Verdict.NOT_A_QUOTE:
+        return judged
+    return Judged(
+        verdict=Verdict.CHECK, reason="The closing quotation mark is missing", places=judged.places
+    )
+
+
+def _authorities(answer: str) -> Iterable[Span]:
+    """Cites of law; without the citation parser only what our own grammar reads."""
+    try:
+        return find_authority_cites(answer)
+    except ModuleNotFoundError:
+        return [(c.start, c.end) for c in find_reporter_cites(answer)]
+
+
+def _meets(span: Span, others: Iterable[Span]) -> bool:
+    return any(start < span[1] and span[0] < end for start, end in others)
+
+
+# --- judging --------------------------------------------------------------------------------------
+
+
+def _safely(judge: Callable[[], Judged]) -> Judged:
+    try:
+        return judge()
+    except Exception:
+        return Judged(verdict=Verdict.CHECK, reason=NOT_CHECKED)
+
+
+def _finding(number: int, item: _Item, record: OpenRecord) -> Finding:
+    judged = _safely(item.judge)
+    try:
+        places = _cited(judged.places, record, joined=item.kind is ItemKind.QUOTE)
+        also = _cited(judged.also_in, record)
+        nearest = _cited(judged.nearest, record, joined=item.kind is ItemKind.QUOTE)
+    except Exception:
+        judged = Judged(verdict=Verdict.CHECK, reason=NOT_CHECKED)
+        places = also = nearest = ()
+    return Finding(
+        number=number,
+        start=item.start,
+        end=item.end,
+        kind=item.kind,
+        verdict=judged.verdict,
+        reason=judged.reason,
+        places=places,
+        also_in=also,
+        nearest=nearest,
+        diff=judged.diff,
+        steps=judged.steps,
+    )
+
+
+def _cited(
+    stretches: Sequence[Stretch], record: OpenRecord, *, joined: bool = False
+) -> tuple[Citation, ...]:
+    """Citations of places; the parts of one quotation make one citation."""
+    if not stretches:
+        return ()
+    if joined and len({s.document for s in stretches}) == 1:
+        return (cite(record, stretches),)
+    return tuple(cite(record, (stretch,)) for stretch in stretches)
+
+
+def _claims(
+    answer: str, findings: tuple[Finding, ...], *, doubtful: bool
+) -> tuple[Claim, ...]:
+    """The sentences; none is supported where the checker is not sure to have seen everything."""
+    try:
+        claims = class_sentences(answer, findings)
+    except Exception:
+        whole = Claim(
+            start=0,
+            end=len(answer),
+            sentence_class=SentenceClass.NO_SOURCE,
+            items=tuple(finding.number for finding in findings),
+        )
+        return (whole,) if answer.strip() else ()
+    if not doubtful:
+        return claims
+    return tuple(
+        msgspec.structs.replace(claim, sentence_class=SentenceClass.UNSUPPORTED)
+        if claim.sentence_class is SentenceClass.SUPPORTED
+        else claim
+        for claim in claims
+    )
