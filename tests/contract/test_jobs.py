@@ -38,9 +38,9 @@ from worker.jobs import (
     LeaseLost,
     NewJob,
     StopAsked,
+    acts,
     open_queue,
 )
-from worker.jobs.acts import MOST_WAITING
 from worker.jobs.memory import MemoryQueue
 
 BOARD = "board-a"
@@ -182,12 +182,26 @@ async def test_user_and_key_cannot_be_shifted_into_each_other(queue: JobQueue) -
     assert mine.id != theirs.id
 
 
-async def test_a_full_board_refuses_and_asks_to_come_again(queue: JobQueue) -> None:
-    for _ in range(MOST_WAITING):
+async def test_a_full_board_refuses_and_asks_to_come_again(
+    queue: JobQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(acts, "MOST_WAITING", 4)
+    monkeypatch.setattr(acts, "MOST_OF_ONE_MATTER", 3)
+    for _ in range(3):
         await queue.add(new())
     with pytest.raises(Unavailable):
         await queue.add(new())
+    await queue.add(new("M-BBBB"))  # one matter leaves room for the others
+    with pytest.raises(Unavailable):
+        await queue.add(new("M-CCCC"))
     await queue.add(new(board="board-b"))
+
+
+async def test_ids_are_never_alike(queue: JobQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many jobs in one millisecond two may be given the same random tail."""
+    made = iter(["J-000000000-0001", "J-000000000-0001", "J-000000000-0002"])
+    monkeypatch.setattr(acts, "new_job_id", lambda now_ms: JobId(next(made)))
+    assert [(await queue.add(new())).id[-4:] for _ in range(2)] == ["0001", "0002"]
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,9 @@ from worker.jobs.rows import (
 MOST_WAITING: Final = 500
 """Jobs that may wait on one board: hours of work; beyond it a request is refused, not forgotten."""
 
+MOST_OF_ONE_MATTER: Final = 100
+"""Of these, jobs of one matter: a script run wild in one matter leaves room for the others."""
+
 PLACES_TOLD: Final = 20
 """Places from the front that are told when they change: keeps a claim's cost bounded."""
 
@@ -102,7 +105,9 @@ class Acts:
                 if same != (new.request_sha256, new.matter, new.kind):
                     raise Conflict("this key was used for another request")
                 return self._view(known)
-            if len(self._store.waiting(new.board)) >= MOST_WAITING:
+            line = self._store.waiting(new.board)
+            mine = sum(row.matter == new.matter for row in line)
+            if len(line) >= MOST_WAITING or mine >= MOST_OF_ONE_MATTER:
                 raise Unavailable("too many jobs are waiting", next_step="ask again later")
             row = JobRow(
                 id=self._new_id(now),
@@ -131,9 +136,9 @@ class Acts:
                 told_place=0,
             )
             self._store.put_job(row)
-            mine = next(place for place in self._places(new.board) if place.job == row.id)
-            said = self._say(row, Queued(place=mine.place, eta_s=mine.eta_s))
-            self._store.put_job(replace(said, told_place=mine.place))
+            its = next(place for place in self._places(new.board) if place.job == row.id)
+            said = self._say(row, Queued(place=its.place, eta_s=its.eta_s))
+            self._store.put_job(replace(said, told_place=its.place))
             self._tell_places(new.board)
             self.rung.add(board_topic(new.board))
             return self._view(self._row(row.id))
