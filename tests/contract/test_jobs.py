@@ -43,7 +43,7 @@ from worker.jobs import (
 )
 from worker.jobs.memory import MemoryQueue
 
-BOARD = "board-a"
+BOARD = "A"
 
 
 class Clock:
@@ -194,7 +194,7 @@ async def test_a_full_board_refuses_and_asks_to_come_again(
     await queue.add(new("M-BBBB"))  # one matter leaves room for the others
     with pytest.raises(Unavailable):
         await queue.add(new("M-CCCC"))
-    await queue.add(new(board="board-b"))
+    await queue.add(new(board="board-B"))
 
 
 async def test_ids_are_never_alike(queue: JobQueue, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,9 +263,9 @@ async def test_a_board_runs_as_many_jobs_as_it_has_places(queue: JobQueue) -> No
 
 
 async def test_boards_do_not_see_each_others_jobs(queue: JobQueue) -> None:
-    await queue.add(new(board="board-b"))
+    await queue.add(new(board="board-B"))
     assert await queue.claim(BOARD, "w-1") is None
-    assert (await claimed(queue, board="board-b")).board == "board-b"
+    assert (await claimed(queue, board="board-B")).board == "board-B"
 
 
 async def test_a_paused_board_gives_nothing_and_lets_the_running_job_end(
@@ -284,14 +284,14 @@ async def test_a_paused_board_gives_nothing_and_lets_the_running_job_end(
 
 
 async def test_boards_are_listed_with_their_load(queue: JobQueue) -> None:
-    await queue.set_places("board-b", 2)
-    await queue.pause("board-b")
+    await queue.set_places("board-B", 2)
+    await queue.pause("board-B")
     await queue.add(new())
     await queue.add(new())
     await claimed(queue)
     a, b = await queue.boards()
     assert (a.name, a.paused, a.places, a.running, a.waiting) == (BOARD, False, 1, 1, 1)
-    assert (b.name, b.paused, b.places, b.running, b.waiting) == ("board-b", True, 2, 0, 0)
+    assert (b.name, b.paused, b.places, b.running, b.waiting) == ("board-B", True, 2, 0, 0)
 
 
 async def test_waiting_for_a_turn_ends_with_a_job_a_free_place_or_the_end_of_a_pause(
