@@ -16,7 +16,6 @@ from protocol.answers import Verdict
 from protocol.ids import DocumentId
 from protocol.record import DocumentInfo
 from verify.authorities import ReporterCite, find_reporter_cites
-from verify.events import sentence_end, sentence_start
 from verify.judged import Judged, Stretch
 from verify.locators import CiteKind, RecordCite, find_record_cites
 from verify.places import in_scope, supports_facts
@@ -24,6 +23,7 @@ from verify.resolve import Resolved, resolve
 from verify.source import Source
 from verify.tables import Tables
 from verify.titles import Named, exact_titles, loose_titles
+from verify.word_forms import sentence_end, sentence_start
 
 _SPEAKER = re.compile(
     r"(?P<who>(?:(?:Chief\s+)?Justice|Judge|Mr\.|Ms\.|Mrs\.|Dr\.|Professor|General)\s+[A-Z][\w'’-]+(?:\s[A-Z][\w'’-]+)?"
@@ -73,8 +73,8 @@ def named_document(
     names = [*titles, *_as_names(resolved)]
     start, end = _sentence(reply, span, titles)
     chosen = _nearest(names, span, start, end)
-    if chosen is None:
-        chosen = _introducing(names, span, reply)
+    if chosen is None or (chosen not in titles and chosen.end <= span[0]):
+        chosen = _introducing(titles, span, reply) or chosen
     if chosen is None:
         loose = loose_titles(_blank(reply, span)[start:end], start, infos)
         chosen = loose[0] if loose else _earlier(names, span, reply)

@@ -15,18 +15,24 @@ from protocol.record import DocumentInfo
 from verify.amounts import Bound, Figure, find_figures
 from verify.citations import named_document
 from verify.dates.scan import find_dates
-from verify.events import Agreement, Clause, clause_of, compare, surroundings
+from verify.events import (
+    DISAGREES,
+    Agreement,
+    clause_of,
+    compare,
+    disagreement,
+    fits_as_well,
+    fits_better,
+)
 from verify.judged import Judged, Stretch
 from verify.places import doubt_about, in_scope, supports_facts
 from verify.source import Source
 from verify.sums import Statement, stated
+from verify.surroundings import surroundings
 from verify.tables import Tables
 
 __all__ = ["Bound", "Figure", "find_figures", "judge_figure"]
 
-AGREES = 0.6
-"""Share of the clause's weight that must be found around the figure for a green mark."""
-DISAGREES = 0.4
 NEAR = 8
 """How many figures on each side may share a sentence with a figure."""
 MOST_RIVALS = 3_000
@@ -80,15 +86,10 @@ class _Place:
     info: DocumentInfo
     figure: Figure
     agreement: Agreement
-    clause: Clause
 
     @property
     def stretch(self) -> Stretch:
         return Stretch(document=self.info.id, start=self.figure.start, end=self.figure.end)
-
-    @property
-    def rank(self) -> float:
-        return self.agreement.score + 0.03 * self.agreement.run + 0.1 * self.agreement.key
 
 
 def judge_figure(
@@ -213,7 +214,7 @@ class _Look:
         same, unclear = self._held(facts)
         if same:
             return self._judge(same, facts)
-        if unclear and unclear[0].agreement.score >= AGREES and unclear[0].agreement.key:
+        if unclear and unclear[0].agreement.good:
             return Judged(
                 verdict=Verdict.CHECK,
                 reason=f"The number stands there, but its unit is not {_unit_words(self.item)} in the record",
@@ -230,8 +231,8 @@ class _Look:
                 fit = _units_fit(self.item, table.figures[number])
                 if fit is not None:
                     (same if fit else unclear).append(self._place(info, table, number))
-        same.sort(key=lambda place: -place.rank)
-        unclear.sort(key=lambda place: -place.rank)
+        same.sort(key=lambda place: -place.agreement.rank)
+        unclear.sort(key=lambda place: -place.agreement.rank)
         return same, unclear
 
     def _place(self, info: DocumentInfo, table: FigureTable, number: int) -> _Place:
@@ -242,7 +243,6 @@ class _Look:
             info=info,
             figure=figure,
             agreement=compare(self.clause, around),
-            clause=self.clause,
         )
 
     def _rival(self, infos: Sequence[DocumentInfo]) -> _Place | None:
@@ -260,7 +260,7 @@ class _Look:
                 if sum(word in window for word in heavy) * 2 < len(heavy):
                     continue
                 place = self._place(info, table, number)
-                if best is None or place.rank > best.rank:
+                if best is None or place.agreement.rank > best.agreement.rank:
                     best = place
         return best
 
@@ -269,7 +269,7 @@ class _Look:
         held_in = {place.info.id for place in same}
         rival = self._rival([info for info in facts if info.id in held_in])
         also = tuple(place.stretch for place in same[1:] if place.info.id != best.info.id)[:5]
-        if rival is not None and _fits_better(rival, best):
+        if rival is not None and fits_better(rival.agreement, best.agreement):
             return Judged(
                 verdict=Verdict.MISATTRIBUTED,
                 reason=f"The record holds this figure for something else; for this it says {_words(rival.figure)}",
@@ -284,7 +284,9 @@ class _Look:
                 places=(best.stretch,),
                 diff=bounds,
             )
-        problem = self._problem(best) or bounds or _equally_well(rival, best)
+        problem = self._problem(best) or bounds
+        if not problem and rival and fits_as_well(rival.agreement, best.agreement, self.clause):
+            problem = f"The record says the same of {_words(rival.figure)}"
         if problem:
             return Judged(
                 verdict=Verdict.CHECK, reason=problem, places=(best.stretch,), also_in=also
@@ -298,7 +300,6 @@ class _Look:
 
     def _problem(self, best: _Place) -> str:
         """Why a held figure is not green, in words; empty when nothing speaks against it."""
-        words, clause = best.agreement, self.clause
         doubt = doubt_about(self.source, best.stretch)
         if doubt:
             return f"Figure found, but {doubt}"
@@ -308,18 +309,7 @@ class _Look:
             return f"The record counts it per {best.figure.per}, the reply per {self.item.per}"
         if bool(self.item.per) != bool(best.figure.per) and self.item.per:
             return f'The record does not say "per {self.item.per}" there'
-        if clause.key is None and not words.verbatim:
-            return "Figure found, but the reply says too little of it to compare"
-        if words.negation:
-            return f'Figure found, but one side says "{words.negation}" and the other does not'
-        if words.sequence:
-            return f'Figure found, but the record does not say "{words.sequence}" there'
-        if words.score < DISAGREES:
-            return "Figure found, but the record's words there do not speak of this"
-        if words.score < AGREES or not words.key:
-            missing = ", ".join(words.missing[:4])
-            return f"Figure found, but the words around it agree only in part: {missing}"
-        return ""
+        return disagreement(self.clause, best.agreement, "Figure")
 
     def _absent(
         self, first: list[DocumentInfo], facts: list[DocumentInfo], rest: list[DocumentInfo]
@@ -327,7 +317,7 @@ class _Look:
         named = bool(first)
         if named:
             elsewhere, _ = self._held([info for info in rest if supports_facts(info)])
-            if elsewhere and elsewhere[0].agreement.score >= AGREES and elsewhere[0].agreement.key:
+            if elsewhere and elsewhere[0].agreement.good:
                 exact = self.named.exact
                 return Judged(
                     verdict=Verdict.MISATTRIBUTED if exact else Verdict.CHECK,
@@ -377,27 +367,6 @@ def _units_fit(said: Figure, held: Figure) -> bool | None:
             return True
         return False if not held.unit or held.unit.split()[-1] == said.unit.split()[-1] else None
     return False if "number" in (said.group, held.group) else None
-
-
-def _equally_well(rival: _Place | None, best: _Place) -> str:
-    """Doubt where another figure fits the clause as well, by its words or by their order."""
-    if rival is None or best.agreement.verbatim:
-        return ""
-    a, b = rival.agreement, best.agreement
-    thin = len(best.clause.words) < 2 and a.key and a.run >= b.run
-    if thin or (a.score >= b.score and a.run > b.run):
-        return f"Found, but the record says the same of {_words(rival.figure)}"
-    return ""
-
-
-def _fits_better(rival: _Place, best: _Place) -> bool:
-    a, b = rival.agreement, best.agreement
-    longer_run = a.verbatim and a.run >= b.run + 2
-    if longer_run or b.verbatim or a.score < DISAGREES:
-        return longer_run
-    better_words = a.score >= b.score + 0.15 and a.key
-    own_key = a.key and not b.key and a.score >= b.score - 0.05
-    return better_words or own_key
 
 
 def _bounds_differ(said: Bound, held: Bound) -> str:

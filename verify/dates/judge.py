@@ -19,18 +19,22 @@ from verify.dates.mention import DateMention, Granularity, Modifier, PartialDate
 from verify.dates.reckon import reckon, weekday_name
 from verify.dates.scan import find_dates
 from verify.dates.table import DateTable, order_is_open, settled
-from verify.events import Agreement, Clause, clause_of, compare, surroundings
+from verify.events import (
+    DISAGREES,
+    Agreement,
+    Clause,
+    clause_of,
+    compare,
+    disagreement,
+    fits_as_well,
+    fits_better,
+)
 from verify.judged import Judged, Stretch
 from verify.places import doubt_about, in_scope, supports_facts
 from verify.source import Source
+from verify.surroundings import surroundings
 from verify.tables import Tables
 
-AGREES = 0.7
-"""Share of the clause's weight that must be found around the date for a green mark."""
-DISAGREES = 0.5
-"""Below this the words are about something else."""
-RIVAL_MARGIN = 0.1
-"""By how much another date must fit the clause better to be the one the reply meant."""
 MOST_RIVALS = 400
 """Other dates of a document compared at most; nearest in the text first."""
 
@@ -48,10 +52,6 @@ class _Place:
     @property
     def stretch(self) -> Stretch:
         return Stretch(document=self.info.id, start=self.mention.start, end=self.mention.end)
-
-    @property
-    def rank(self) -> float:
-        return self.agreement.score + 0.03 * self.agreement.run + 0.1 * self.agreement.key
 
 
 def judge_date(
@@ -75,7 +75,9 @@ def judge_date(
         VERIFIED, COMPUTED, CHECK, AMBIGUOUS, NOT_FOUND, MISATTRIBUTED, ALTERED or INCONSISTENT.
     """
     mentions = find_dates(reply)
-    item = _at(mentions, span) or _alone(reply, span)
+    item = _at(mentions, span)
+    if item is None or not _covers(item, reply, span):
+        item = _alone(reply, span) or item
     if item is None:
         return Judged(verdict=Verdict.CHECK, reason="Not read as a date: look at it")
     wrong_weekday = _weekday_conflict(item)
@@ -95,6 +97,12 @@ def _at(mentions: Sequence[DateMention], span: tuple[int, int]) -> DateMention |
 
     best = max(mentions, key=shared, default=None)
     return best if best is not None and shared(best) > 0 else None
+
+
+def _covers(item: DateMention, reply: str, span: tuple[int, int]) -> bool:
+    """Whether no figure or letter of the marked words lies outside what was read as the date."""
+    rest = reply[span[0] : max(span[0], item.start)] + reply[min(span[1], item.end) : span[1]]
+    return not any(sign.isalnum() for sign in rest)
 
 
 def _alone(reply: str, span: tuple[int, int]) -> DateMention | None:
@@ -220,7 +228,7 @@ class _Look:
                 kept = settled(mention, order)
                 if _fits(readings, kept) or _fits(readings, filter(None, (mention.until,))):
                     places.append(self._place(info, table, number, order_is_open(kept)))
-        return sorted(places, key=lambda place: -place.rank)
+        return sorted(places, key=lambda place: -place.agreement.rank)
 
     def _place(
         self, info: DocumentInfo, table: DateTable, number: int, open_order: bool = False
@@ -252,7 +260,7 @@ class _Look:
                 if mention.readings[0].year is None or not self._worth(text, mention):
                     continue
                 place = self._place(info, table, number)
-                if best is None or place.rank > best.rank:
+                if best is None or place.agreement.rank > best.agreement.rank:
                     best = place
         return best
 
@@ -267,7 +275,7 @@ class _Look:
         rival = self._rival([place.info for place in _first_of_each(held)], readings)
         also = tuple(place.stretch for place in held[1:] if place.info.id != best.info.id)[:5]
         words = best.agreement
-        if rival is not None and _fits_better(rival, best):
+        if rival is not None and fits_better(rival.agreement, best.agreement):
             return Judged(
                 verdict=Verdict.MISATTRIBUTED,
                 reason=f"The record holds {readings[0].in_words()} for another event; for this one it says "
@@ -275,7 +283,9 @@ class _Look:
                 places=(best.stretch,),
                 nearest=(rival.stretch,),
             )
-        problem = self._problem(best) or _equally_well(rival, best)
+        problem = self._problem(best)
+        if not problem and rival and fits_as_well(rival.agreement, best.agreement, self.clause):
+            problem = f"The record says the same of {rival.mention.readings[0].in_words()}"
         if problem:
             return Judged(
                 verdict=Verdict.AMBIGUOUS if best.open_order else Verdict.CHECK,
@@ -309,18 +319,9 @@ class _Look:
         doubt = doubt_about(self.source, best.stretch)
         if doubt:
             return f"Date found, but {doubt}"
-        if clause.key is None and not words.verbatim:
-            return "Date found, but the reply says too little of the event to compare"
-        if words.negation:
-            return f'Date found, but one side says "{words.negation}" and the other does not'
-        if words.sequence:
-            return f'Date found, but the record does not say "{words.sequence}" there'
-        if words.score < DISAGREES:
-            return "Date found, but the record's words there do not speak of this event"
-        if words.score < AGREES or not words.key:
-            return "Date found, but the words around it agree only in part: " + ", ".join(
-                words.missing[:4]
-            )
+        reason = disagreement(clause, words, "Date")
+        if reason:
+            return reason
         if len(clause.words) < 2 and not (self.named.documents or words.run):
             return "Date found, but the reply says too little of the event to compare"
         return ""
@@ -345,7 +346,7 @@ class _Look:
         elsewhere = (
             self._held([info for info in rest if supports_facts(info)], readings) if named else []
         )
-        if elsewhere and _agrees_well(elsewhere[0]):
+        if elsewhere and elsewhere[0].agreement.good:
             loose = not self.named.exact
             return Judged(
                 verdict=Verdict.CHECK if loose else Verdict.MISATTRIBUTED,
@@ -411,32 +412,6 @@ def _fits(readings: Sequence[PartialDate], held: object) -> bool:
 
 def _first_of_each(places: Sequence[_Place]) -> list[_Place]:
     return list({place.info.id: place for place in reversed(places)}.values())
-
-
-def _agrees_well(place: _Place) -> bool:
-    return place.agreement.score >= AGREES and place.agreement.key
-
-
-def _equally_well(rival: _Place | None, best: _Place) -> str:
-    """Doubt where another date fits the clause as well, by its words or by their order."""
-    if rival is None or best.agreement.verbatim:
-        return ""
-    a, b = rival.agreement, best.agreement
-    thin = len(best.clause.words) < 2 and a.key and a.run >= b.run
-    if thin or (a.score >= b.score and a.run > b.run):
-        return f"Found, but the record says the same of {rival.mention.readings[0].in_words()}"
-    return ""
-
-
-def _fits_better(rival: _Place, best: _Place) -> bool:
-    """Whether the clause belongs to another date of the document rather than to this one."""
-    a, b = rival.agreement, best.agreement
-    longer_run = a.verbatim and a.run >= b.run + 2
-    if longer_run or b.verbatim or a.score < DISAGREES:
-        return longer_run
-    better_words = a.score >= b.score + RIVAL_MARGIN and a.key
-    own_key = a.key and not b.key and a.score >= b.score - 0.05
-    return better_words or own_key
 
 
 def _modifiers_differ(said: Modifier, held: Modifier, deadline: bool) -> str:

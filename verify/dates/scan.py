@@ -30,8 +30,11 @@ def find_dates(text: str) -> tuple[DateMention, ...]:
     found.sort(key=lambda mention: (mention.start, -mention.end))
     kept: list[DateMention] = []
     for mention in found:
-        if not kept or mention.start >= kept[-1].end:
-            kept.append(mention)
+        if kept and mention.start < kept[-1].end:
+            if mention.end - mention.start <= kept[-1].end - kept[-1].start:
+                continue
+            kept.pop()
+        kept.append(mention)
     return tuple(_years_from_lists(text, kept))
 
 
@@ -110,9 +113,10 @@ def _short_year(two_digits: str) -> tuple[int, ...]:
 def _by_month_name(text: str) -> Iterator[DateMention]:
     for found in g.MONTH.finditer(text):
         month, language = MONTHS[found.group().lower()]
-        mention = _day_first(text, found, month, language) or _month_first(
-            text, found, month, language
-        )
+        following = _month_first(text, found, month, language)
+        mention = following
+        if following is None or following.readings[0].year is None or not following.readings[0].day:
+            mention = _day_first(text, found, month, language) or following
         if mention is not None:
             yield _finished(text, mention)
 
@@ -158,12 +162,19 @@ def _month_first(text: str, found: re.Match[str], month: int, language: str) -> 
     """ "May 5, 2010", "May 5-7, 2010", "May 2010", "May 5"."""
     with_day = g.DAY_AFTER_MONTH.match(text, found.end())
     if with_day and _valid(None, month, int(with_day["day"])):
-        years, end = _year_after(text, with_day.end())
+        last, day_end = with_day["last"], with_day.end()
+        if last and g.MONTH.match(
+            text,
+            day_end
+            + len(text[day_end : day_end + 9])
+            - len(text[day_end : day_end + 9].lstrip(" .\n\u00a0")),
+        ):
+            last, day_end = None, with_day.end("day")  # "August 7 to 23 September 2006"
+        years, end = _year_after(text, day_end)
         day = int(with_day["day"])
         if not years and not _bare_day_stands(text, found, with_day):
             return None
         readings = _one(*(_valid(year, month, day) for year in years or (None,)))
-        last = with_day["last"]
         until = _valid(years[-1] if years else None, month, int(last)) if last else None
         if not readings:
             return None

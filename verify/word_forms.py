@@ -1,0 +1,119 @@
+"""Words as they are compared around dates, amounts and names: folded, cut to one form, sorted into
+those that carry an event and those that do not. Also where a sentence starts and ends.
+
+Shares nothing with the token stream of the quotation checker: a fault here must not bless a fault
+there.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from verify.wordlists import (
+    FUNCTION_WORDS,
+    IRREGULAR,
+    KOREAN_ENDINGS,
+    KOREAN_NEGATIONS,
+    NEGATIONS,
+    WEEKDAYS,
+)
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_BROKEN_WORD = re.compile(r"(?<=[^\W\d_])(?:[-‐]\s+|\u00ad\s*)(?=[a-zà-ÿ])")
+_SUFFIXES = (
+    "ations ation itions ition ements ement ments ment ions ion ings ing ied ies ed es s e ly"
+).split()
+CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+"""A character of Korean, Japanese or Chinese."""
+
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:v|vs|No|Nos|Mr|Mrs|Ms|Dr|Inc|Corp|Co|Ltd|L\.?L\.?C|Cir|Sec|Fed|Ex|Exh|Dec|Jan|Feb|Mar|Apr|Aug|Sept?|Oct"
+    r"|Nov|St|Jr|Sr|al|Id|Cal|Dist|App|Supp|Rev|Civ|Crim|Proc|Dep|Tr|Decl|Dkt|art|p|pp|cf|e\.g|i\.e|[A-Z])|\d)\.$"
+)
+_SENTENCE_END = re.compile(
+    r"[.!?。][\"')\]”’]{0,2}\d{0,2}(?=\s)|다\.(?=\s)|。|\n\s*\n(?=\s*(?:\d+\.|[A-Z]{2,}|[가-힣]\.))"
+)
+_BOUND_NEGATIONS = re.compile(
+    r"\b(?:whether or not|not only|(?:no|not) (?:later|less|more|fewer|greater|earlier) than"
+    r"|not (?:to )?exceed(?:ing)?|not in excess of|no \d)"
+)
+"""Phrases whose "not" denies nothing: bounds are compared as bounds."""
+
+
+def fold(text: str) -> str:
+    """Letters as compared here: compatibility forms, lower case, broken words joined."""
+    return unicodedata.normalize("NFKC", _BROKEN_WORD.sub("", text)).lower()
+
+
+def stem(word: str) -> str:
+    """One form for the inflections of a word; words about people keep their endings.
+
+    "employer" and "employee", "lessor" and "lessee" stay apart; "terminated" and "termination" do
+    not.
+    """
+    word = re.sub(r"['’]s?$", "", word)
+    if CJK.search(word):
+        return _korean_stem(word)
+    if word in IRREGULAR:
+        return IRREGULAR[word]
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= 3 and not word.endswith("ss"):
+            shorter = word[: -len(suffix)]
+            if suffix in ("ied", "ies"):
+                shorter += "y"
+            elif len(shorter) > 3 and shorter[-1] == shorter[-2] and suffix in ("ed", "ing"):
+                shorter = shorter[:-1]
+            shorter = shorter.removesuffix("e") if len(shorter) > 3 else shorter
+            return IRREGULAR.get(shorter, shorter)
+    return word
+
+
+def _korean_stem(word: str) -> str:
+    for ending in KOREAN_ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 2:
+            return word[: -len(ending)]
+    return word
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a folded text."""
+    return _WORD.findall(text)
+
+
+def carries_event(word: str) -> bool:
+    """Whether a folded word can say what happened: no function word, negation or weekday."""
+    return len(word) > 1 and not (
+        word in FUNCTION_WORDS or word in NEGATIONS or word in WEEKDAYS or _denies(word)
+    )
+
+
+def _denies(word: str) -> bool:
+    return word.endswith(("n't", "n’t"))
+
+
+def negations(words: Sequence[str]) -> frozenset[str]:
+    """The negations among folded words in order; every "n't" counts as "not"."""
+    text = _BOUND_NEGATIONS.sub(" ", " ".join(words))
+    found = {word for word in text.split() if word in NEGATIONS or _denies(word)}
+    if CJK.search(text):
+        found.update(sign for sign in KOREAN_NEGATIONS if sign in text)
+    return frozenset("not" if _denies(word) else word for word in found)
+
+
+def sentence_start(text: str, at: int, limit: int) -> int:
+    """Where the sentence around ``at`` starts, not before ``limit``."""
+    start = limit
+    for end in _SENTENCE_END.finditer(text, limit, at):
+        if not _ABBREVIATION.search(text, max(limit, end.start() - 8), end.start() + 1):
+            start = end.end()
+    return start
+
+
+def sentence_end(text: str, at: int, limit: int) -> int:
+    """Where the sentence around ``at`` ends, not after ``limit``."""
+    for end in _SENTENCE_END.finditer(text, at, limit):
+        if not _ABBREVIATION.search(text, max(at, end.start() - 8), end.start() + 1):
+            return end.end()
+    return limit
