@@ -404,6 +404,18 @@ async def test_registry_broken_while_running_lets_nobody_new_in(line):
     conn.abort()
 
 
+async def test_spare_host_key_is_kept_back(box):
+    spare = box._key("spare", asyncssh.generate_private_key("ssh-ed25519"))
+    async with box.open_gateway(host_keys=(box.host_key, spare)), await box.connect():
+        pass
+    async with box.open_gateway(host_keys=(spare, box.host_key)):
+        with pytest.raises(asyncssh.HostKeyNotVerifiable):
+            await box.connect()
+        box.pin(box.folder / "spare.pub")
+        async with await box.connect():
+            pass
+
+
 async def test_port_that_is_taken_is_said_so(box):
     async with box.open_gateway() as gateway:
         with pytest.raises(Conflict):

@@ -60,7 +60,7 @@ class Gateway:
                 settings.host,
                 settings.port,
                 server_factory=lambda: Door(self),
-                server_host_keys=[str(path) for path in settings.host_keys],
+                server_host_keys=[str(path) for path in settings.host_keys[:1]],
                 send_server_host_keys=True,  # announces the spare, as OpenSSH's UpdateHostKeys
                 config=None,
                 server_version="secondchair",
