@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -164,17 +165,13 @@ def _exactly(pipe: IO[bytes], length: int, deadline: float) -> bytes:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     child.wait()
     for pipe in (child.stdin, child.stdout):
         if pipe is not None:
-            try:
+            with suppress(BrokenPipeError):
                 pipe.close()
-            except BrokenPipeError:
-                pass
 
 
 def serve(memory_bytes: int) -> None:
@@ -189,9 +186,8 @@ def serve(memory_bytes: int) -> None:
         def page(done: int, of: int) -> None:
             _send(sink, _PAGE, msgspec.msgpack.encode((done, of)))
 
-        options = LoadOptions(
-            **{**values, "languages": tuple(values["languages"]), "on_page": page}
-        )
+        values |= {"languages": tuple(values["languages"]), "on_page": page}
+        options = LoadOptions(**values)
         try:
             loaded = load(Path(path), name=name, options=options)
             _send(sink, _DONE, msgspec.msgpack.encode(loaded))
@@ -205,7 +201,7 @@ def _send(sink: IO[bytes], kind: bytes, body: bytes) -> None:
 
 
 def _bound(memory_bytes: int) -> None:
-    """Bound the address space to what is mapped already and ``memory_bytes`` more; no core files."""
+    """Bound the address space to what is mapped now and ``memory_bytes`` more; no core files."""
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
     limit = pages * resource.getpagesize() + memory_bytes
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

@@ -66,10 +66,11 @@ def court_stamps(text: str) -> list[tuple[int, int]]:
 
 
 def _edges(text: str) -> list[tuple[int, int]]:
-    spans = [(start, end) for start, end in lines_of(text) if text[start:end].strip()]
-    if len(spans) <= 2 * _EDGE:
-        return spans
-    return spans[:_EDGE] + spans[-_EDGE:]
+    return _outer([(start, end) for start, end in lines_of(text) if text[start:end].strip()])
+
+
+def _outer(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    return spans if len(spans) <= 2 * _EDGE else spans[:_EDGE] + spans[-_EDGE:]
 
 
 def _number(pages: list[PageDraft]) -> None:
@@ -79,7 +80,7 @@ def _number(pages: list[PageDraft]) -> None:
     neighbouring pages whose numbers all lie the same way off the physical page counts by itself;
     short stretches count only when they are the whole document.
     """
-    seen = [_numbers(page.text) for page in pages]
+    seen = [_numbers(page) for page in pages]
     enough = min(3, max(2, sum(bool(page.text.strip()) for page in pages)))
     for start, end, shift in _stretches(seen):
         if end - start >= enough:
@@ -124,10 +125,13 @@ def _stretches(seen: list[dict[int, str]]) -> list[tuple[int, int, int]]:
     return out
 
 
-def _numbers(text: str) -> dict[int, str]:
+def _numbers(page: PageDraft) -> dict[int, str]:
     """Numbers at the edges of a page that may be its own: value to the form printed."""
     found: dict[int, str] = {}
-    for start, end in _edges(text):
+    text = page.text
+    lines = {place.start for place in page.places if place.kind is PlaceKind.LINE}
+    spans = [(start, end) for start, end in lines_of(text) if start not in lines]
+    for start, end in _outer([span for span in spans if text[span[0] : span[1]].strip()]):
         line = text[start:end].strip()
         if _COURT.match(line):
             continue

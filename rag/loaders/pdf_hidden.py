@@ -25,6 +25,8 @@ _QUICK = 0.75
 _LARGER = 3.0
 """Pixels a point at the first and at the second look."""
 _LIGHT = 225
+_BEHIND = 0.8
+"""Share of a light letter's box that must be darker than paper for the letter to show."""
 _WHOLE = 0.85
 """A shape that covers more of the page than this is its background."""
 
@@ -103,20 +105,20 @@ def _by_picture(page: PdfPage, codes: Grid, solid: Grid) -> None:
     wanted = solid & (codes == 0)
     if not wanted.any():
         return
-    doubtful = wanted & ~_marked(page, keys, _QUICK, _SEEN, wanted, color=False)
+    doubtful = wanted & ~_marked(page, keys, _QUICK, wanted)
     light = [key for key, text in page.text_objects.items() if min(text.color) >= _LIGHT]
-    if light:  # light letters over dark ones: only their own marks count
+    own = np.zeros_like(wanted)
+    if light:  # light letters across dark ones: only their own marks count
         mine = set(light)
         own = wanted & np.array([key in mine for key in page.drawn_by])
         if own.any():
-            doubtful |= own & ~_marked(page, light, _QUICK, _SEEN, own, color=False)
+            doubtful |= own & ~_marked(page, light, _QUICK, own, light=True)
     if not doubtful.any():
         return
     doubtful = wanted  # at the first look a neighbour's ink may vouch for the edge of a word
-    seen = _marked(page, keys, _LARGER, _SEEN, doubtful, color=True)
-    if light:
-        own_seen = _marked(page, light, _LARGER, _SEEN, doubtful & own, color=True)
-        seen = np.where(own, own_seen, seen)
+    seen = _marked(page, keys, _LARGER, doubtful)
+    if own.any():
+        seen[own] = _marked(page, light, _LARGER, own, light=True)[own]
     unseen = doubtful & ~seen
     if unseen.any():
         _explain(page, unseen, codes)
@@ -124,20 +126,28 @@ def _by_picture(page: PdfPage, codes: Grid, solid: Grid) -> None:
 
 
 def _marked(
-    page: PdfPage, keys: list[int], scale: float, least: int, wanted: Grid, *, color: bool
+    page: PdfPage, keys: list[int], scale: float, wanted: Grid, *, light: bool = False
 ) -> Grid:
-    """Which of the wanted characters leave a mark when the objects are drawn."""
+    """Which of the wanted characters leave a mark when the objects ``keys`` are drawn.
+
+    A light letter must also have something darker behind most of its box: where it merely crosses
+    dark letters it changes a few dots, and nobody reads it.
+    """
+    color = scale > 1
     image = page.pixels(scale, color=color)
     with page.without(keys):
         bare = page.pixels(scale, color=color)
-    marks = _difference(image, bare) > least
+    marks = _difference(image, bare) > _SEEN
     boxes = page.to_pixels(page.boxes[wanted], marks.shape)
     # The second look stays a little inside the box, for a neighbour's edge must not vouch for a
     # covered letter; the first one looks around it, for thin stems fall between the pixels.
     inset = (boxes[:, 2:] - boxes[:, :2]) * 0.12 if scale > 1 else -0.5
     low = np.floor(boxes[:, :2] + inset).astype(np.int64)
     high = np.ceil(boxes[:, 2:] - inset).astype(np.int64)
-    found = _any_inside(marks, low, high)
+    found = _inside(marks, low, high) > 0
+    if light:
+        darkest = bare if bare.ndim == 2 else bare.min(axis=2)
+        found &= _inside(darkest < 255 - _SEEN, low, high) >= _BEHIND
     # A letter without a box (the second half of a ligature) cannot be judged: it counts as seen.
     boxless = (page.boxes[wanted, 2] - page.boxes[wanted, 0]) <= 0
     out: Grid = np.zeros(len(wanted), dtype=np.bool_)
@@ -145,8 +155,8 @@ def _marked(
     return out
 
 
-def _any_inside(marks: Grid, low: Grid, high: Grid) -> Grid:
-    """For every box (column, row corners) whether a mark lies in it.
+def _inside(marks: Grid, low: Grid, high: Grid) -> Grid:
+    """For every box (column, row corners) the share of its pixels that are marked.
 
     Sums run down the columns, which costs a fraction of a full table of areas; a box is then asked
     column by column, and letters are few columns wide.
@@ -156,15 +166,17 @@ def _any_inside(marks: Grid, low: Grid, high: Grid) -> Grid:
     np.cumsum(marks, axis=0, dtype=np.uint16, out=sums[1:])
     left, right = np.clip(low[:, 0], 0, width), np.clip(high[:, 0], 0, width)
     top, bottom = np.clip(low[:, 1], 0, height), np.clip(high[:, 1], 0, height)
-    found = np.zeros(len(low), dtype=np.bool_)
+    count = np.zeros(len(low), dtype=np.int64)
     open_ = np.flatnonzero(right > left)
     step = 0
     while len(open_):
         column = left[open_] + step
-        found[open_] |= sums[bottom[open_], column] > sums[top[open_], column]
+        count[open_] += sums[bottom[open_], column].astype(np.int64) - sums[top[open_], column]
         step += 1
-        open_ = open_[~found[open_] & (left[open_] + step < right[open_])]
-    return found
+        open_ = open_[left[open_] + step < right[open_]]
+    area = (high - low).prod(axis=1)
+    shares: Grid = count / np.maximum(area, 1)
+    return shares
 
 
 def _difference(one: Grid, two: Grid) -> Grid:

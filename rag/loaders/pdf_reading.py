@@ -65,6 +65,8 @@ def read_page(page: PdfPage, options: LoadOptions) -> PageDraft:
         made.places = []
     else:
         made = PageDraft(text=mapped.text)
+        if not page.chars.strip():
+            made.reason = "the page is blank"
         if pictured >= LARGE:
             made.reason = f"pictures cover {pictured:.0%} of the page; words in them are not read"
         _note_hidden(page, mapped, cover, made)
