@@ -39,6 +39,7 @@ from worker.jobs import (
     NewJob,
     StopAsked,
     acts,
+    entries,
     open_queue,
 )
 from worker.jobs.memory import MemoryQueue
@@ -200,7 +201,7 @@ async def test_a_full_board_refuses_and_asks_to_come_again(
 async def test_ids_are_never_alike(queue: JobQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many jobs in one millisecond two may be given the same random tail."""
     made = iter(["J-000000000-0001", "J-000000000-0001", "J-000000000-0002"])
-    monkeypatch.setattr(acts, "new_job_id", lambda now_ms: JobId(next(made)))
+    monkeypatch.setattr(entries, "new_job_id", lambda now_ms: JobId(next(made)))
     assert [(await queue.add(new())).id[-4:] for _ in range(2)] == ["0001", "0002"]
 
 

@@ -15,8 +15,9 @@ from protocol.events import Completed, Event, EventBody, Failed, Stopped
 from protocol.ids import JobId, MatterId
 from protocol.jobs import Job
 from worker.jobs import BoardInfo, Lease, LeaseLost, NewJob, StepValue
-from worker.jobs.acts import Acts, board_topic, events_topic, stop_topic
+from worker.jobs.acts import Acts
 from worker.jobs.bells import Bells
+from worker.jobs.entries import board_topic, events_topic, stop_topic
 
 T = TypeVar("T")
 

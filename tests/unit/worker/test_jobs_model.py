@@ -31,7 +31,7 @@ from worker.jobs import (
     LeaseLost,
     NewJob,
     StopAsked,
-    acts,
+    entries,
     open_queue,
 )
 from worker.jobs.memory import MemoryQueue
@@ -75,7 +75,7 @@ class Queues(RuleBasedStateMachine):
         numbers = itertools.count(1)
         self._ids: dict[str, JobId] = {}
         self._made = (JobId(f"J-000000000-{number:04}") for number in numbers)
-        self._real_new_id = acts.new_job_id
+        self._real_new_id = entries.new_job_id
 
     def clock(self) -> dt.datetime:
         return self.now
@@ -128,7 +128,7 @@ class Queues(RuleBasedStateMachine):
             request_sha256=f"{request:064x}",
         )
         made = next(self._made)
-        acts.new_job_id = lambda now_ms: made  # both keepers make the same id
+        entries.new_job_id = lambda now_ms: made  # both keepers make the same id
         twin = next((known for known in self.known.values() if known.new.key == new.key), None)
         try:
             job = self.both(lambda queue: queue.add(new))
@@ -138,7 +138,7 @@ class Queues(RuleBasedStateMachine):
             assert same != (new.matter, new.request_sha256)
             return
         finally:
-            acts.new_job_id = self._real_new_id
+            entries.new_job_id = self._real_new_id
         if twin is not None:
             assert job.id == twin.job
         else:
