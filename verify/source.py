@@ -22,8 +22,10 @@ class Source(Protocol):
     ever, and calls may be made in any order. Nothing is written.
     """
 
-    date_order: DateOrder
-    """How all-digit dates of this matter read, where somebody has said so."""
+    @property
+    def date_order(self) -> DateOrder:
+        """How all-digit dates of this matter read, where somebody has said so."""
+        ...
 
     def documents(self) -> Sequence[DocumentInfo]:
         """Every document that may be cited, quarantined ones left out."""

@@ -11,6 +11,7 @@ import asyncio
 import datetime as dt
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -63,7 +64,8 @@ _MAKERS: Final[dict[type[WorkRequest], Callable[[Desk, Any], Awaitable[Draft]]]]
 _NOT_CHECKED: Final = "The checker could not run: nothing in this reply has been checked."
 
 
-class Board(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class Board:
     """A board's engine and what is known of its model."""
 
     engine: Engine
@@ -124,9 +126,7 @@ class Pipeline:
             held.work.put_answer(answer)
             held.work.drop_parts(context.job)
             if isinstance(request, Ask):
-                held.work.put_turn(
-                    context.job, request.conversation, request.question, answer.text
-                )
+                held.work.put_turn(context.job, request.conversation, request.question, answer.text)
         return completed(answer)
 
     async def _queue_ms(self, context: JobContext) -> float:
@@ -138,10 +138,10 @@ class Pipeline:
     ) -> Answer:
         checking = time.perf_counter()
         notes: tuple[str, ...] = draft.notes
-        version = verify.VERSION
+        version = verify.CHECKER_VERSION
         try:
             report = await asyncio.to_thread(
-                verify.check, draft.text, held.record, user_text=draft.question
+                verify.check, draft.text, held.opened(), user_text=draft.question
             )
         except Exception as error:  # whatever it is: an unchecked reply must not look checked
             _LOG.trouble("check.failed", error, job=context.job)
@@ -213,13 +213,9 @@ def _table(draft: Draft, items: tuple[Finding, ...]) -> Table | None:
         return None
     rows, numbers = [], []
     for row in draft.rows:
-        proof = next(
-            (one for one in items if row.start <= one.start and one.end <= row.end), None
-        )
+        proof = next((one for one in items if row.start <= one.start and one.end <= row.end), None)
         verdict = proof.verdict.replace("_", " ") if proof else "NOT CHECKED"
         place = "; ".join(one.pin_cite for one in proof.places) if proof else ""
         rows.append((*row.cells, place, verdict))
         numbers.append(proof.number if proof else 0)
-    return Table(
-        columns=(*draft.columns, "place", "mark"), rows=tuple(rows), items=tuple(numbers)
-    )
+    return Table(columns=(*draft.columns, "place", "mark"), rows=tuple(rows), items=tuple(numbers))

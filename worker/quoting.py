@@ -28,6 +28,14 @@ _TURN: Final = re.compile(
 _ITEM: Final = re.compile(
     r"(?:\(?\d{1,3}[.)]|\d{1,2}(?:\.\d{1,2}){1,3}\.?|\([a-z]{1,3}\)|[•●▪*-]|¶ ?\d+)[ \t]+\S"
 )
+_ANSWERS: Final = re.compile(r"^[ \t]*(?:\d{1,2}[ \t]+)?A\.?[ \t]+\S", re.MULTILINE)
+_FEW_ANSWERS: Final = 3
+"""With fewer lines that begin with "A." a text is no transcript, and "PRAYER: ..." no speaker."""
+_LABEL: Final = re.compile(r"[A-Z][\w-]*(?: [\w-]+){0,3}:[ \t]+\S")
+_HEADER: Final = re.compile(
+    r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To|보낸 ?사람|받는 ?사람|날짜|제목):"
+)
+_ROW_END: Final = re.compile(r"\S[ \t]+\(?[$€£₩¥]?\d[\d,]*\.\d{2}\)?$")
 _STOP: Final = re.compile(r"[.!?。…][\"'”’)\]]*(?=\s|$)|[다요음]\.(?=\s|$)")
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|Hon|Jr|Sr|St|No|Nos|Inc|Corp|Co|Ltd|LLC|L\.L\.C|v|vs|cf|e\.g|i\.e|etc|al|"
@@ -55,7 +63,8 @@ class Sentence:
     place: str = ""
     """Its pin cite, where it has been looked up."""
     turn: str = ""
-    """"question" or "answer" in a transcript, or the speaker's name in capitals."""
+    """"question" or "answer" in a transcript, the speaker's name in capitals, or "header" for the
+    head lines of a message."""
     question: tuple[int, int] | None = None
     """For an answer: where the question to it stands."""
 
@@ -106,7 +115,7 @@ def sentences(
                     end=last,
                     words=words,
                     turn=unit.turn,
-                    question=question if unit.turn not in ("", "question") else None,
+                    question=question if unit.turn == "answer" else None,
                 )
             )
         if unit.turn == "question" and first >= 0:
@@ -118,6 +127,7 @@ def sentences(
 
 def _units(text: str, pages: Sequence[PageInfo]) -> Iterator[_Unit]:
     furniture = _furniture(text, pages)
+    transcript = len(_ANSWERS.findall(text)) >= _FEW_ANSWERS
     unit = _Unit()
     for page in pages:
         lines = list(_lines(text, page.start, page.end))
@@ -132,16 +142,11 @@ def _units(text: str, pages: Sequence[PageInfo]) -> Iterator[_Unit]:
                     unit = _Unit()
                 continue
             start, end = body
-            turn = _TURN.match(text, start, end)
-            if (
-                turn
-                or _ITEM.match(text, start, end)
-                or _is_heading(text[start:end])
-                or _heads(unit)
-            ):
+            turn = _TURN.match(text, start, end) if transcript else None
+            if turn or _opens(text[start:end], unit):
                 if unit.words:
                     yield unit
-                unit = _Unit(turn=_turn_name(turn) if turn else "")
+                unit = _Unit(turn=_turn_name(turn) if turn else _header(text, start, end))
             if turn:
                 start = turn.end()
             unit.add(text[start:end], start)
@@ -158,6 +163,22 @@ def _turn_name(turn: re.Match[str]) -> str:
     return "answer" if who == "THE WITNESS" else who
 
 
+def _header(text: str, start: int, end: int) -> str:
+    return "header" if _HEADER.match(text, start, end) else ""
+
+
+def _opens(line: str, unit: _Unit) -> bool:
+    """Whether a line begins a unit of its own, whatever stands before it."""
+    before = "".join(unit.words)
+    return bool(
+        _is_heading(line)
+        or _LABEL.match(line)  # "Statement date: May 1, 2024"
+        or (_ITEM.match(line) and _may_end(unit))
+        or (not unit.turn and _is_heading(before))
+        or _ROW_END.search(before)  # a table's row ends with its amount
+    )
+
+
 def _may_end(unit: _Unit) -> bool:
     """Whether a numbered item may follow; "within ten / (10) days" is one sentence."""
     return not unit.words or _CLOSED.search("".join(unit.words[-4:])) is not None
@@ -166,10 +187,6 @@ def _may_end(unit: _Unit) -> bool:
 def _is_heading(line: str) -> bool:
     """Whether a line stands alone: short and in capitals, as "BY MS. LINDQVIST:"."""
     return line.isupper() and len(line) < 80 and len(line.split()) > 1
-
-
-def _heads(unit: _Unit) -> bool:
-    return not unit.turn and _is_heading("".join(unit.words))
 
 
 def _split(unit: _Unit) -> Iterator[tuple[int, int]]:

@@ -16,6 +16,7 @@ from typing import Final
 
 from protocol.ids import MatterId, matter_id
 from rag.matters import OpenMatter, matters_in
+from verify import OpenRecord
 from worker.workfile import WorkFile
 
 MOST_OPEN: Final = 24
@@ -34,6 +35,14 @@ class Held:
     users: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by whoever changes the record (an ingest)."""
+    _opened: OpenRecord | None = None
+
+    def opened(self) -> OpenRecord:
+        """The record as the checker reads it, kept between checks while no document changes."""
+        infos = tuple(self.record.documents())
+        if self._opened is None or self._opened.infos != infos:
+            self._opened = OpenRecord(self.record)
+        return self._opened
 
 
 class Shelf:

@@ -89,7 +89,7 @@ async def make(desk: Desk, request: Ask) -> Draft:
 
 def _searched(hits: Sequence[Hit]) -> str:
     documents = len({hit.passage.span.document for hit in hits})
-    return f"answered from {len(hits)} passages of {documents} documents"
+    return f"{len(hits)} passages of {documents} documents"
 
 
 def _best(scored: Sequence[Scored]) -> list[Sentence]:
@@ -198,7 +198,7 @@ def put_in_quotations(text: str, held: Sequence[Sentence]) -> tuple[str, int]:
     return text, max(unknown, malformed)
 
 
-# --- what was made ---------------------------------------------------------------------------------
+# --- what was made --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)

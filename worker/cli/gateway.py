@@ -1,0 +1,57 @@
+"""``secondchair-worker gateway``: the SSH gateway, until a signal ends it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from worker import logs
+from worker.cli import settings_of
+from worker.cli.until import until_ended
+from worker.config import Settings
+from worker.gateway import GatewaySettings
+from worker.gateway.listener import Gateway
+
+SOCKET = "worker.sock"
+PORT_FILE = "gateway.port"
+"""In the run folder: the port in use, for those that configured port 0."""
+
+
+def gateway_settings(settings: Settings) -> GatewaySettings:
+    """The gateway's part of the settings."""
+    return GatewaySettings(
+        host=settings.host,
+        port=settings.port,
+        host_keys=host_keys(settings.state),
+        users=settings.state / "registry" / "users.toml",
+        worker=settings.run() / SOCKET,
+    )
+
+
+def host_keys(state: Path) -> tuple[Path, ...]:
+    """The private host keys: the one in use, then the spare."""
+    folder = state / "gateway"
+    found = (folder / "host_ed25519", folder / "host_ed25519.spare")
+    return tuple(path for path in found if path.exists())
+
+
+@click.command(epilog="Example: secondchair-worker --config worker.toml gateway")
+@click.option("--leash", is_flag=True, hidden=True, help="End when standard input ends.")
+@click.pass_context
+def command(ctx: click.Context, leash: bool) -> None:
+    """Run the SSH gateway until SIGTERM or Ctrl-C. It speaks to the worker's socket only."""
+    settings = settings_of(ctx)
+    logs.setup()
+    port_file = settings.run() / PORT_FILE
+
+    async def main() -> None:
+        async with Gateway(gateway_settings(settings)).open() as gateway:
+            port_file.write_text(f"{gateway.port}\n", "ascii")
+            try:
+                await until_ended(leashed=leash)
+            finally:
+                port_file.unlink(missing_ok=True)
+
+    asyncio.run(main())

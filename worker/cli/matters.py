@@ -1,0 +1,191 @@
+"""``secondchair-worker matters``: open, read, list and close matters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from protocol.errors import BadRequest, NotFound
+from protocol.ids import MatterId, UserName, matter_id, new_matter_id
+from protocol.record import Ledger, LedgerState, Matter
+from rag.coverage import coverage
+from rag.embedding import Embedder
+from rag.ingest import IngestProgress, ingest
+from rag.matters import OpenMatter, create, erase, matters_in
+from worker import registry
+from worker.app import matters_folder, open_embedder, registry_path, utc_now
+from worker.audit import Journal
+from worker.cli import settings_of
+from worker.config import Settings
+
+
+@click.group()
+def command() -> None:
+    """Open, read, list and close matters."""
+
+
+def new_matter(settings: Settings, title: str, users: tuple[str, ...]) -> MatterId:
+    """Makes a matter's folder and gives it to users.
+
+    Raises:
+        NotFound: One of the users is not in the registry.
+    """
+    root = matters_folder(settings)
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = registry_path(settings)
+    held = registry.read(path)
+    if missing := [name for name in users if held.user(name) is None]:
+        raise NotFound(f"there is no user {missing[0]}", next_step="users add comes first")
+    code = new_matter_id()
+    while (root / code).exists():
+        code = new_matter_id()
+    matter = Matter(id=code, title=title, opened_at=utc_now(), date_order=settings.date_order)
+    create(root / code, matter).close()
+    for name in users:
+        held = registry.with_matter(held, UserName(name), code)
+    registry.write(path, held)
+    Journal(settings.state / "audit", code).seal(
+        "matter.opened", by=UserName("operator"), now=utc_now()
+    )
+    return code
+
+
+def read_folder(
+    settings: Settings, matter: MatterId, folder: Path | None, embedder: Embedder
+) -> Ledger:
+    """Reads a folder into a matter with progress on stderr; re-reads nothing it knows.
+
+    Raises:
+        Unavailable: The worker has the matter open; the inbox is the way then.
+    """
+    columns = (
+        TextColumn("{task.description:<10}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with (
+        OpenMatter(matters_folder(settings) / matter) as held,
+        Progress(*columns, console=Console(stderr=True)) as shown,
+    ):
+        tasks: dict[str, int] = {}
+
+        def say(progress: IngestProgress) -> None:
+            if progress.stage not in tasks:
+                tasks[progress.stage] = shown.add_task(progress.stage, total=progress.total)
+            shown.update(
+                tasks[progress.stage],  # type: ignore[arg-type]
+                completed=progress.done,
+                total=progress.total,
+            )
+
+        return ingest(held, embedder=embedder, folder=folder, on_progress=say)
+
+
+def _code(value: str) -> MatterId:
+    try:
+        return matter_id(value)
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
+
+
+@command.command("open", epilog='Example: secondchair-worker matters open "Kim v. Lee" --folder .')
+@click.argument("title")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Files to copy in and read.",
+)
+@click.option("--user", "users", multiple=True, help="A user who is given the matter.")
+@click.pass_context
+def open_matter(
+    ctx: click.Context, title: str, folder: Path | None, users: tuple[str, ...]
+) -> None:
+    """Open a matter TITLE, copy files in, read them, and print its code."""
+    settings = settings_of(ctx)
+    code = new_matter(settings, title, users)
+    if folder is not None:
+        _told(read_folder(settings, code, folder, open_embedder(settings)))
+    click.echo(code)
+
+
+@command.command(epilog="Example: secondchair-worker matters read M-7F3K --folder new-papers")
+@click.argument("matter")
+@click.option(
+    "--folder", type=click.Path(path_type=Path, exists=True, file_okay=False), help="More files."
+)
+@click.pass_context
+def read(ctx: click.Context, matter: str, folder: Path | None) -> None:
+    """Read what is new of MATTER while the worker does not have it open."""
+    settings = settings_of(ctx)
+    _told(read_folder(settings, _code(matter), folder, open_embedder(settings)))
+
+
+def _told(ledger: Ledger) -> None:
+    for state in LedgerState:
+        rows = [row for row in ledger.rows if row.state is state]
+        if rows:
+            click.echo(f"{len(rows)} {state}", err=True)
+        if state is not LedgerState.INDEXED:
+            for row in rows:
+                click.echo(f"  {row.name}: {row.reason}", err=True)
+
+
+@command.command("list", epilog="Example: secondchair-worker matters list --json")
+@click.option("--json", "as_json", is_flag=True)
+@click.pass_context
+def list_matters(ctx: click.Context, as_json: bool) -> None:
+    """List matters by code."""
+    found = list(matters_in(matters_folder(settings_of(ctx))))
+    if as_json:
+        click.echo(
+            json.dumps(
+                [
+                    {"id": one.id, "title": one.title, "opened_at": one.opened_at.isoformat()}
+                    for one in found
+                ]
+            )
+        )
+        return
+    for one in found:
+        click.echo(f"{one.id}  {one.opened_at:%Y-%m-%d}  {one.title}")
+
+
+@command.command(epilog="Example: secondchair-worker matters show M-7F3K")
+@click.argument("matter")
+@click.pass_context
+def show(ctx: click.Context, matter: str) -> None:
+    """Show what of MATTER was read and what could not be."""
+    settings = settings_of(ctx)
+    with OpenMatter(matters_folder(settings) / _code(matter)) as held:
+        covered = coverage(held)
+    click.echo(
+        f"read {covered.documents_read} of {covered.documents} documents,"
+        f" {covered.pages_read} of {covered.pages} pages"
+    )
+    for one in covered.unread:
+        click.echo(f"  {one.name}{', pages ' + one.pages if one.pages else ''}: {one.reason}")
+
+
+@command.command(epilog="Example: secondchair-worker matters close M-7F3K --yes")
+@click.argument("matter")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def close(ctx: click.Context, matter: str, yes: bool) -> None:
+    """Close MATTER: remove its folder with everything in it. Its audit journal stays."""
+    settings = settings_of(ctx)
+    code = _code(matter)
+    folder = matters_folder(settings) / code
+    if not folder.is_dir():
+        raise NotFound("no such matter")
+    if not yes:
+        click.confirm(f"Remove everything of {code} from this box?", abort=True)
+    erase(folder)
+    Journal(settings.state / "audit", code).seal(
+        "matter.closed", by=UserName("operator"), now=utc_now()
+    )
+    click.echo(f"{code} is closed")
