@@ -1,4 +1,4 @@
-"""The command `secondchair`: chat, ask, init, doctor.
+"""The command `secondchair`: chat, ask, find, init, doctor.
 
 Concrete parts of this side are built here and nowhere else. Replies go to stdout, talk to stderr;
 exit codes follow the error tree. Heavy libraries are imported by the command that needs them, so
@@ -12,6 +12,7 @@ import os
 import secrets
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -20,11 +21,12 @@ import click
 import msgspec
 
 from bot import words as catalogue
-from bot.config import Loaded, Settings, load, state_folder
+from bot.config import Loaded, Settings, load, state_file
 from bot.outbox import Outbox
 from protocol.answers import Answer
-from protocol.errors import AppError, BadRequest
+from protocol.errors import AppError, BadRequest, Internal
 from protocol.ids import MatterId, matter_id
+from protocol.jobs import Ask, Find, WorkRequest
 
 if TYPE_CHECKING:
     from bot.link import Link
@@ -73,6 +75,31 @@ def _settings_options(command: Callable[..., None]) -> Callable[..., None]:
     return with_settings
 
 
+_FD = click.option("--fd", type=int, help="Speak over this connected socket (used by the gateway).")
+
+
+def _once_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of a command that asks once and ends."""
+
+    @click.option("--matter", help="The matter to ask.")
+    @click.option("--json", "as_json", is_flag=True, help="The whole answer as one JSON object.")
+    @_FD
+    @_settings_options
+    @wraps(command)
+    def with_options(
+        *,
+        config: Path | None,
+        flags: dict[str, object],
+        matter: str | None,
+        as_json: bool,
+        **rest: Any,
+    ) -> None:
+        loaded = _settings(config, flags | {"matter": _code(matter)}, as_json=as_json)
+        command(loaded=loaded, as_json=as_json, **rest)
+
+    return with_options
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="secondchair")
 def main() -> None:
@@ -87,11 +114,12 @@ def main() -> None:
     epilog="  secondchair chat\n  secondchair chat --matter M-7F3K --language ko\n",
 )
 @click.option("--matter", help="The matter to open first.")
-@click.option("--fd", type=int, help="Speak over this connected socket (used by the gateway).")
+@_FD
 @_settings_options
 def chat(config: Path | None, flags: dict[str, object], matter: str | None, fd: int | None) -> None:
     """Talk to a matter line by line; /help inside lists the commands."""
-    _ended(_chat(_settings(config, flags | {"matter": matter}).settings, fd))
+    loaded = _settings(config, flags | {"matter": _code(matter)})
+    _ended(_chat(loaded.settings, fd, state_file(config)))
 
 
 @main.command(
@@ -103,23 +131,33 @@ def chat(config: Path | None, flags: dict[str, object], matter: str | None, fd: 
     ),
 )
 @click.argument("question", default="-")
-@click.option("--matter", help="The matter to ask.")
-@click.option("--json", "as_json", is_flag=True, help="The whole answer as one JSON object.")
-@_settings_options
-def ask(
-    config: Path | None,
-    flags: dict[str, object],
-    question: str,
-    matter: str | None,
-    as_json: bool,
-) -> None:
+@_once_options
+def ask(question: str, loaded: Loaded, fd: int | None, as_json: bool) -> None:
     """Ask one QUESTION, read from stdin when it is "-", and print the checked reply.
 
     Everybody on this machine can read a command line, so a question may stand there for the demo
     matter only.
     """
-    settings = _settings(config, flags | {"matter": matter}, as_json=as_json).settings
-    _ended(_ask(settings, question, as_json=as_json), as_json=as_json)
+
+    def request(matter: MatterId, text: str, key: str) -> WorkRequest:
+        return Ask(matter=matter, conversation=f"once-{key}", question=text, key=key)
+
+    _ended(_once(loaded.settings, question, request, fd, as_json=as_json), as_json=as_json)
+
+
+@main.command(
+    cls=_Epilog,
+    epilog="  echo 'January 9, 2024' | secondchair find --matter M-7F3K -\n",
+)
+@click.argument("words", default="-")
+@_once_options
+def find(words: str, loaded: Loaded, fd: int | None, as_json: bool) -> None:
+    """Find passages for WORDS, read from stdin when they are "-"; no model is used."""
+
+    def request(matter: MatterId, text: str, key: str) -> WorkRequest:
+        return Find(matter=matter, text=text, key=key)
+
+    _ended(_once(loaded.settings, words, request, fd, as_json=as_json), as_json=as_json)
 
 
 @main.command(
@@ -152,48 +190,58 @@ def doctor(config: Path | None, flags: dict[str, object], as_json: bool) -> None
 # --- what the commands do -------------------------------------------------------------------------
 
 
-async def _chat(settings: Settings, fd: int | None) -> int:
+async def _chat(settings: Settings, fd: int | None, outbox_file: Path) -> int:
     from bot.conversation import Conversation
     from bot.terminal.lines import Piped, Prompt
     from bot.terminal.plain import Plain, run
     from bot.terminal.screen import Screen
 
-    words = catalogue.load(settings.language)
-    screen = Screen(words, settings, sys.stdout)
-    lines = Prompt() if sys.stdin.isatty() and sys.stdout.isatty() else Piped(sys.stdin.fileno())
-    outbox = Outbox(None if fd is not None else state_folder() / "outbox.sqlite")
-    async with _link(settings, fd) as link:
-        user = link.welcome.user if link.welcome is not None else ""
-        front = Plain(screen, lines)
-        talk = Conversation(
-            link, front, outbox, thread=f"chat-{user}", new_key=lambda: secrets.token_hex(16)
-        )
-        host = settings.host if fd is None else "the box"
-        talk.say("chat.hello", host=screen.look.line(host), user=user)
-        done = await run(front, talk, matter=settings.matter)
-    outbox.close()
-    return 0 if done or sys.stdin.isatty() else 1
+    screen = Screen(catalogue.load(settings.language), settings, sys.stdout)
+    typing = sys.stdin.isatty() and sys.stdout.isatty()
+    front = Plain(screen, Prompt() if typing else Piped(sys.stdin.fileno()))
+    with closing(_outbox(None if fd is not None else outbox_file)) as outbox:
+        async with _link(settings, fd) as link:
+            user = link.welcome.user if link.welcome is not None else ""
+            talk = Conversation(link, front, outbox, thread=f"chat-{user}", new_key=_key)
+            host = screen.look.line(settings.host)
+            if fd is None:
+                talk.say("chat.hello", host=host, user=user)
+            else:
+                talk.say("chat.hello_here", user=user)
+            await run(front, talk, matter=settings.matter)
+    return 0
 
 
-async def _ask(settings: Settings, question: str, *, as_json: bool) -> int:
+def _outbox(file: Path | None) -> Outbox:
+    """The outbox; in memory where the disk refuses, since a chat can do without."""
+    try:
+        return Outbox(file)
+    except AppError as error:
+        click.echo(f"{error.message}: what was missed is not shown at the next start", err=True)
+        return Outbox(None)
+
+
+async def _once(
+    settings: Settings,
+    given: str,
+    request: Callable[[MatterId, str, str], WorkRequest],
+    fd: int | None,
+    *,
+    as_json: bool,
+) -> int:
     from bot import render
     from bot.once import answer_once
     from bot.terminal.screen import Screen
 
-    matter = _asked_matter(settings)
-    text = _question(question, demo=settings.demo_matter == matter)
+    if not settings.matter:
+        raise BadRequest("which matter?", next_step="add --matter with its code, such as M-7F3K")
+    matter = matter_id(settings.matter)
+    asked = request(matter, _text(given, demo=settings.demo_matter == matter), _key())
     words = catalogue.load(settings.language)
     talk = Screen(words, settings, sys.stderr)
     try:
-        async with _link(settings, None) as link:
-            answer = await answer_once(
-                link,
-                matter,
-                text,
-                key=secrets.token_hex(16),
-                on_progress=talk.progress,
-                words=words,
-            )
+        async with _link(settings, fd) as link:
+            answer = await answer_once(link, asked, words=words, on_progress=talk.progress)
     finally:
         talk.settle()
     if as_json:
@@ -241,24 +289,28 @@ def _link(settings: Settings, fd: int | None) -> Link:
     )
 
 
-def _asked_matter(settings: Settings) -> MatterId:
-    code = settings.matter.removeprefix("#").upper()
-    if not code:
-        raise BadRequest("which matter?", next_step="add --matter with its code, such as M-7F3K")
-    return matter_id(code)
-
-
-def _question(given: str, *, demo: bool) -> str:
+def _text(given: str, *, demo: bool) -> str:
+    """The question or the words, from stdin where "-" is given."""
     if given != "-" and not demo:
         raise BadRequest(
             "everybody on this machine can read a command line: only the demo matter's questions "
             "may stand there",
-            next_step="pass the question on stdin, with - in its place",
+            next_step="pass the words on stdin, with - in their place",
         )
     text = (sys.stdin.buffer.read().decode("utf-8", "replace") if given == "-" else given).strip()
     if not text:
         raise BadRequest("there is no question", next_step="pass it on stdin")
     return text
+
+
+def _code(matter: str | None) -> str | None:
+    """A matter's code as people type it: "#m-7f3k"."""
+    return None if matter is None else matter.strip().removeprefix("#").upper()
+
+
+def _key() -> str:
+    """A fresh idempotency key."""
+    return secrets.token_hex(16)
 
 
 # --- settings, endings ----------------------------------------------------------------------------
@@ -280,7 +332,21 @@ def _ended(doing: Coroutine[None, None, int], *, as_json: bool = False) -> None:
     except KeyboardInterrupt:
         click.echo("left; a job that was accepted goes on", err=True)
         sys.exit(_INTERRUPTED)
+    except Exception as error:  # ours to mend: never a traceback, which may hold words of a case
+        _fail(Internal(f"this program failed ({_where(error)})"), as_json=as_json)
     sys.exit(code)
+
+
+def _where(error: Exception) -> str:
+    """The kind of an unexpected error and the line of ours that it passed through last."""
+    place = ""
+    trace = error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_globals.get("__name__", "")
+        if name.partition(".")[0] in ("bot", "protocol"):
+            place = f" at {name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return type(error).__name__ + place
 
 
 def _fail(error: AppError, *, as_json: bool = False) -> NoReturn:

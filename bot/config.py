@@ -28,9 +28,11 @@ def config_folder() -> Path:
     return Path(platformdirs.user_config_dir(_APP, appauthor=False))
 
 
-def state_folder() -> Path:
-    """Where this side keeps what it must remember: numbers and ids, no words."""
-    return Path(platformdirs.user_state_dir(_APP, appauthor=False))
+def state_file(config: Path | None) -> Path:
+    """Where this side counts what was shown: beside a settings file that was named."""
+    if config is not None:
+        return config.parent / "outbox.sqlite"
+    return Path(platformdirs.user_state_dir(_APP, appauthor=False)) / "outbox.sqlite"
 
 
 def config_path() -> Path:

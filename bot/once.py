@@ -10,16 +10,13 @@ from bot.words import Words
 from protocol.answers import Answer
 from protocol.errors import Conflict, Internal, from_wire
 from protocol.events import Completed, Failed, Stopped
-from protocol.ids import MatterId
-from protocol.jobs import Accepted, AnswerIs, Ask, GetAnswer
+from protocol.jobs import Accepted, AnswerIs, GetAnswer, WorkRequest
 
 
 async def answer_once(
     worker: Worker,
-    matter: MatterId,
-    question: str,
+    request: WorkRequest,
     *,
-    key: str,
     words: Words,
     on_progress: Callable[[Watch], None],
 ) -> Answer:
@@ -27,9 +24,7 @@ async def answer_once(
 
     Args:
         worker: The line.
-        matter: The matter to ask.
-        question: The question.
-        key: Makes sending it twice harmless; also its conversation, so it sees no earlier turns.
+        request: What is asked.
         words: The catalogue for the progress.
         on_progress: Told after every event.
 
@@ -37,7 +32,6 @@ async def answer_once(
         Conflict: Somebody stopped the job.
         AppError: The worker refused or failed.
     """
-    request = Ask(matter=matter, conversation=f"once-{key}", question=question, key=key)
     accepted = await worker.call(request)
     assert isinstance(accepted, Accepted)
     watch = Watch(words)

@@ -40,10 +40,10 @@ class Outbox:
 
     def __init__(self, file: Path | None) -> None:
         """Opens the file, made with mode 0600 where it is missing; None keeps it in memory."""
-        if file is not None:
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            file.touch(mode=0o600)
         with _translated():
+            if file is not None:
+                file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                file.touch(mode=0o600)
             self._db = sqlite3.connect(":memory:" if file is None else file, isolation_level=None)
             self._db.execute("PRAGMA synchronous = FULL")
             self._db.execute(_SCHEMA)
@@ -111,7 +111,7 @@ class Outbox:
 def _translated() -> Iterator[None]:
     try:
         yield
-    except sqlite3.OperationalError as error:
+    except (sqlite3.OperationalError, OSError) as error:
         raise Unavailable("the outbox of this program cannot be written") from error
     except sqlite3.DatabaseError as error:
         raise Damaged("the outbox of this program is damaged") from error

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import os
+import sys
 import threading
 from collections.abc import Iterable
 from typing import Protocol
@@ -18,8 +19,12 @@ from prompt_toolkit.completion import (  # noqa: TID251 - the terminal's door
     Completer,
     Completion,
 )
+from prompt_toolkit.data_structures import Size  # noqa: TID251 - the terminal's door
 from prompt_toolkit.document import Document  # noqa: TID251 - the terminal's door
 from prompt_toolkit.history import InMemoryHistory  # noqa: TID251 - the terminal's door
+from prompt_toolkit.output import Output  # noqa: TID251 - the terminal's door
+from prompt_toolkit.output.vt100 import Vt100_Output  # noqa: TID251 - the terminal's door
+from prompt_toolkit.shortcuts import CompleteStyle  # noqa: TID251 - the terminal's door
 
 from bot.slash import candidates
 
@@ -43,10 +48,16 @@ class Prompt:
     """A terminal's line editor: completion of slash commands, history, pasted lines kept whole."""
 
     def __init__(self) -> None:
+        output = _output()
         self._session: PromptSession[str] = PromptSession(
-            history=InMemoryHistory(), completer=_Slash(), complete_while_typing=True
+            history=InMemoryHistory(),
+            completer=_Slash(),
+            complete_while_typing=False,
+            complete_style=CompleteStyle.READLINE_LIKE,
+            reserve_space_for_menu=0,
+            output=output,
         )
-        self._plain: PromptSession[str] = PromptSession(history=InMemoryHistory())
+        self._plain: PromptSession[str] = PromptSession(history=InMemoryHistory(), output=output)
 
     async def next(self, prompt: str, *, remember: bool = True) -> str | None:
         """The next line; Ctrl-C empties the line, Ctrl-D on an empty one ends."""
@@ -106,6 +117,24 @@ class Piped:
     def _give(self, loop: asyncio.AbstractEventLoop, line: str | None) -> None:
         if not loop.is_closed():
             loop.call_soon_threadsafe(self._lines.put_nowait, line)
+
+
+def _output() -> Output | None:
+    """A terminal that is never asked where its cursor is: the answer would be typed into a shell
+    if the line broke meanwhile. None takes the platform's own.
+    """
+    if sys.platform == "win32":
+        return None
+    return Vt100_Output(sys.stdout, _size, term=os.environ.get("TERM"), enable_cpr=False)
+
+
+def _size() -> Size:
+    """The terminal's size now; what terminals once had where it does not say."""
+    try:
+        columns, rows = os.get_terminal_size(sys.stdout.fileno())
+    except OSError:
+        columns = rows = 0
+    return Size(rows=rows or 24, columns=columns or 80)
 
 
 class _Slash(Completer):

@@ -55,39 +55,35 @@ class Plain:
         return await self._lines.next(question, remember=False)
 
 
-async def run(front: Plain, talk: Conversation, *, matter: str) -> bool:
+async def run(front: Plain, talk: Conversation, *, matter: str) -> None:
     """Runs the chat until the person leaves or the lines end.
 
     Args:
         front: The face that the conversation shows itself on.
         talk: The conversation.
         matter: The matter to open first; empty opens the only one, or lists them.
-
-    Returns:
-        Whether everything that was asked for could be done.
     """
     words = front.look.words
-    done = await chat.begin(talk, matter)
+    await _interruptible(front, chat.begin(talk, matter))
     while True:
         bound = talk.matter
         prompt = words("chat.prompt", matter=bound.id) if bound else words("chat.prompt_none")
         line = await front.next(prompt)
         if line is None or chat.leaves(line):
             talk.say("chat.bye")
-            return done
-        done = await _interruptible(front, chat.handle(talk, line)) and done
+            return
+        await _interruptible(front, chat.handle(talk, line))
 
 
-async def _interruptible(front: Plain, doing: Coroutine[None, None, bool]) -> bool:
+async def _interruptible(front: Plain, doing: Coroutine[None, None, bool]) -> None:
     """Runs one command; Ctrl-C cancels the waiting, never the job."""
     task = asyncio.ensure_future(doing)
     with _ctrl_c(task):
         try:
-            return await task
+            await task
         except asyncio.CancelledError:
             if not task.cancelled():
                 raise  # somebody ends the whole chat
-            return False
         finally:
             front.settle()
 
