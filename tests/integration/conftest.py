@@ -17,7 +17,8 @@ import asyncssh  # noqa: TID251
 import msgspec
 import pytest
 
-from bot.link import Link, SshWay, Target
+from bot.link import Link, Target
+from bot.link.ssh import SshWay
 from protocol.frames import Stamp
 from protocol.ids import MatterId, UserName
 from protocol.jobs import Accepted, Ask

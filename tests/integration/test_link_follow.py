@@ -97,7 +97,7 @@ async def test_two_follows_and_calls_share_the_line(line, ask):
 
 
 async def test_consumer_who_stops_for_a_while_holds_up_nobody(line, ask, monkeypatch):
-    monkeypatch.setattr("bot.line.MOST_WAITING", 20)
+    monkeypatch.setattr("bot.link.line.MOST_WAITING", 20)
     async with line.link() as link:
         accepted = await ask(link, 300)
         seen = []

@@ -1,70 +1,34 @@
-"""The SSH line to the worker, kept alive: connect, check the host key, send, follow, reconnect.
+"""The line to the worker, kept alive: connect, check the host key, send, follow, reconnect.
 
 Every request may be sent twice without harm (it carries a key, or changes nothing), so a call that
 was under way when the line broke is sent again on the next one, and a follow goes on after the last
-event it gave out: each event once, none missing. The same class runs over a numbered descriptor,
-which is how a chat started by the gateway speaks.
+event it gave out: each event once, none missing. The same class runs over SSH and over a numbered
+descriptor, which is how a chat started by the gateway speaks.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import random
-import socket
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Self
 
-import asyncssh  # noqa: TID251
-import msgspec
-
-from bot.line import Line, LineLost, Stream, worth_retrying
-from protocol.errors import AppError, BadRequest, Refused, Unavailable
+from bot.link.given import FdWay
+from bot.link.line import Line, LineLost, worth_retrying
+from bot.link.ways import Target, Way
+from protocol.errors import AppError, Unavailable
 from protocol.events import LAST, Event
 from protocol.frames import Welcome
 from protocol.ids import JobId
 from protocol.jobs import Follow, Request, Result
 
-SUBSYSTEM: Final = "secondchair"
-_KEX: Final = ("mlkem768x25519-sha256", "curve25519-sha256")
-_CIPHERS: Final = ("chacha20-poly1305@openssh.com", "aes256-gcm@openssh.com")
-_HOST_KEYS: Final = ("ssh-ed25519", "ecdsa-sha2-nistp256", "rsa-sha2-512")
+__all__ = ["Link", "Target", "Way"]
+
 _FIRST_WAIT_S: Final = 0.2
 _LONGEST_WAIT_S: Final = 10.0
-
-
-class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the gateway is and how we know it and it knows us."""
-
-    host: str
-    port: int
-    key: Path
-    """Our private key."""
-    known_hosts: Path
-    """The pinned host keys, current and spare, in the form of OpenSSH."""
-    passphrase: str | None = None
-    connect_s: float = 15.0
-
-
-class Way(Protocol):
-    """A way to a worker; opened again each time the line is lost."""
-
-    async def open(self) -> Stream:
-        """A fresh stream.
-
-        Raises:
-            Refused: The host or our key is not accepted: trying again is of no use.
-            BadRequest: Something on this side is not as it must be.
-            Unavailable: Not now.
-        """
-        ...
-
-    async def close(self) -> None:
-        """Lets go of everything."""
-        ...
+_GREETING_S: Final = 15.0
 
 
 class Link:
@@ -100,6 +64,8 @@ class Link:
     @classmethod
     def over_ssh(cls, target: Target, *, client: str = "secondchair") -> Self:
         """A link to a gateway."""
+        from bot.link.ssh import SshWay
+
         return cls(SshWay(target), client=client)
 
     @classmethod
@@ -219,7 +185,7 @@ class Link:
     async def _connect(self) -> None:
         line = Line(await self._way.open(), ping_s=self._ping_s)
         try:
-            async with asyncio.timeout(15.0):
+            async with asyncio.timeout(_GREETING_S):
                 self.welcome = await line.greet(self._client)
         except TimeoutError:
             await line.close()
@@ -263,155 +229,3 @@ class Link:
         async with self._changed:
             self._fatal = error
             self._changed.notify_all()
-
-
-class SshWay:
-    """Over SSH: one connection, one channel on it at a time."""
-
-    def __init__(self, target: Target) -> None:
-        self._target = target
-        self._conn: asyncssh.SSHClientConnection | None = None
-
-    async def open(self) -> Stream:
-        """A fresh channel, on the connection that stands or a new one."""
-        try:
-            async with asyncio.timeout(self._target.connect_s):
-                if self._conn is None or self._conn.is_closed():
-                    self._conn = await self._connect()
-                stdin, stdout, _ = await self._conn.open_session(
-                    subsystem=SUBSYSTEM, encoding=None, window=1024 * 1024
-                )
-                return _SshStream(stdin, stdout)
-        except asyncssh.HostKeyNotVerifiable as error:
-            raise Refused(
-                "the host key is not the one that was pinned: not connecting",
-                next_step="ask whoever runs the box before anything else",
-            ) from error
-        except asyncssh.PermissionDenied as error:
-            raise Refused(
-                "this key opens no door there", next_step="have it added with users add"
-            ) from error
-        except (asyncssh.Error, OSError, TimeoutError) as error:
-            await self.close()
-            raise Unavailable("the box cannot be reached", next_step="try again later") from error
-
-    async def close(self) -> None:
-        """Ends the connection."""
-        if self._conn is not None:
-            self._conn.abort()
-            with contextlib.suppress(asyncssh.Error, OSError):
-                await self._conn.wait_closed()
-            self._conn = None
-
-    async def _connect(self) -> asyncssh.SSHClientConnection:
-        target = self._target
-        try:
-            key = asyncssh.read_private_key(str(target.key), target.passphrase)
-            known = asyncssh.read_known_hosts(str(target.known_hosts))
-        except (OSError, asyncssh.KeyImportError, asyncssh.KeyEncryptionError, ValueError) as error:
-            raise BadRequest(
-                "our key or the pinned host keys cannot be read", next_step="run init"
-            ) from error
-        return await asyncssh.connect(
-            target.host,
-            target.port,
-            username="secondchair",  # ignored there: the key is the identity
-            client_keys=[key],
-            known_hosts=known,
-            config=None,
-            agent_path=None,
-            preferred_auth="publickey",
-            disable_trivial_auth=True,
-            gss_host=None,
-            kex_algs=_KEX,
-            encryption_algs=_CIPHERS,
-            server_host_key_algs=_HOST_KEYS,
-            compression_algs=None,
-            keepalive_interval=15,
-            keepalive_count_max=3,
-            login_timeout=target.connect_s,
-        )
-
-
-class _SshStream:
-    """An SSH channel as a `Stream`."""
-
-    def __init__(self, stdin: asyncssh.SSHWriter[bytes], stdout: asyncssh.SSHReader[bytes]) -> None:
-        self._stdin = stdin
-        self._stdout = stdout
-
-    async def read(self, most: int) -> bytes:
-        try:
-            return await self._stdout.read(most)
-        except asyncssh.Error as error:
-            raise ConnectionResetError from error
-
-    async def write(self, data: bytes) -> None:
-        try:
-            self._stdin.write(data)
-            await self._stdin.drain()
-        except asyncssh.Error as error:
-            raise ConnectionResetError from error
-
-    async def close(self) -> None:
-        self._stdin.channel.abort()
-
-
-class FdWay:
-    """Over a descriptor that this process was given, a connected unix socket.
-
-    Whoever holds the other end restarts the line in place: after an `Error` with number 0 the next
-    hello greets a worker anew. So the same stream is given out each time.
-    """
-
-    def __init__(self, fd: int) -> None:
-        self._fd: int | None = fd
-        self._stream: _SocketStream | None = None
-
-    async def open(self) -> Stream:
-        """The stream; the descriptor belongs to it from then on."""
-        if self._stream is None:
-            assert self._fd is not None
-            try:
-                line = socket.socket(fileno=self._fd)
-            except OSError as error:
-                raise BadRequest("that descriptor is no socket") from error
-            self._fd = None
-            line.setblocking(False)
-            os.set_inheritable(line.fileno(), False)
-            self._stream = _SocketStream(*await asyncio.open_unix_connection(sock=line))
-        if self._stream.ended:
-            raise Refused("the line that this program was given is closed")
-        return self._stream
-
-    async def close(self) -> None:
-        """Closes the socket."""
-        if self._stream is not None:
-            await self._stream.end()
-
-
-class _SocketStream:
-    """A unix socket as a `Stream` that outlives a line."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-        self.ended = False
-
-    async def read(self, most: int) -> bytes:
-        data = await self._reader.read(most)
-        self.ended = self.ended or not data
-        return data
-
-    async def write(self, data: bytes) -> None:
-        self._writer.write(data)
-        await self._writer.drain()
-
-    async def close(self) -> None:
-        """Leaves the socket open for the next greeting."""
-
-    async def end(self) -> None:
-        self.ended = True
-        self._writer.close()
-        with contextlib.suppress(OSError):
-            await self._writer.wait_closed()

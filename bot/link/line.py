@@ -1,6 +1,6 @@
 """One connected line to the worker: greeting, calls by number, heartbeat; no reconnecting.
 
-The bytes come from a `Stream` (an SSH channel, a unix socket); `bot/link.py` opens those and goes
+The bytes come from a `Stream` (an SSH channel, a unix socket); `bot/link` opens those and goes
 on when one is lost.
 """
 
