@@ -217,6 +217,27 @@ class ModelEmbedder:
     def embed_question(self, text: str) -> Vectors:
         return np.asarray(self._encode([self._question_prefix + text])[0], dtype=np.float32)
 
+    def word_vectors(self, texts: Sequence[str]) -> list[Vectors]:
+        """For each text one unit vector a token, as far as the model reads.
+
+        Raises:
+            Unavailable: The model cannot be used.
+        """
+        try:
+            found = self._loaded().encode(
+                list(texts),
+                batch_size=self._batch,
+                output_value="token_embeddings",
+                show_progress_bar=False,
+            )
+        except (RuntimeError, ValueError) as error:
+            raise Unavailable("the embedding model failed on a batch") from error
+        out = []
+        for tensor in found:
+            words = np.asarray(tensor.cpu().numpy(), dtype=np.float32)
+            out.append(words / np.maximum(np.linalg.norm(words, axis=1, keepdims=True), 1e-9))
+        return out
+
     def _encode(self, texts: list[str]) -> Vectors:
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)

@@ -307,12 +307,13 @@ def embed_waiting(
     while True:
         on_progress(IngestProgress(stage="embedding", done=total - waiting, total=total))
         rows = store.rows(
-            "SELECT n, header, words_sha256 FROM passages WHERE embedded = 0 ORDER BY n LIMIT ?",
+            "SELECT n, words_sha256 FROM passages WHERE embedded = 0 ORDER BY n LIMIT ?",
             (_EMBED_BATCH,),
         )
         if not rows:
             return
         _embed_batch(matter, embedder, rows)
+        matter.sheets.clear()
         waiting -= len(rows)
 
 
@@ -328,7 +329,7 @@ def _embed_batch(matter: OpenMatter, embedder: Embedder, rows: Sequence[Any]) ->
             ready[row["n"]] = np.stack([unpack(vector) for _, vector in same])
             continue
         made = windows(
-            row["header"],
+            passages[row["n"]].heading,
             passages[row["n"]].text,
             count=embedder.count_tokens,
             max_tokens=embedder.max_tokens,

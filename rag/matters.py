@@ -32,6 +32,7 @@ from protocol.record import (
 )
 from rag.embedding import Vectors
 from rag.index import Index, healthy, open_index
+from rag.sheets import SheetCache
 from rag.store import Store, unpack
 
 _SAMPLE: Final = 50
@@ -85,6 +86,7 @@ class OpenMatter:
         self._index_guard = threading.RLock()
         self._closed = False
         self._text = lru_cache(maxsize=_TEXTS_HELD)(self.store.text)
+        self.sheets = SheetCache(self.store)
 
     # --- places ---
 
@@ -256,8 +258,9 @@ class OpenMatter:
         self.manifest = manifest
 
     def forget_texts(self) -> None:
-        """Drops texts held in memory; after a document changed or went."""
+        """Drops what is held in memory; after a document changed, went or got its vectors."""
         self._text.cache_clear()
+        self.sheets.clear()
 
     def close(self) -> None:
         """Closes everything and gives the lock back; a second call does nothing."""

@@ -15,10 +15,11 @@ from typing import Final
 from protocol.ids import DocumentId, document_id, passage_id
 from protocol.record import DocumentClass
 from rag import classes
+from rag.cards import add_card, drop_card
 from rag.chunking import chunk
 from rag.matters import OpenMatter, sha256_of
 from rag.paged import PagedText
-from rag.store import OPENING_CHARS, dump
+from rag.store import dump
 
 _HEADER_CHARS: Final = 160
 
@@ -83,7 +84,7 @@ def put_document(
     _put_tables(matter, name, text_sha, paged)
     if document_class is not DocumentClass.MODEL_OUTPUT:
         _put_passages(matter, name, title, paged)
-        store.add_card(name, f"{title} {paged.name}", paged.text[:OPENING_CHARS])
+        add_card(store, name)
     return name
 
 
@@ -142,7 +143,7 @@ def _put_passages(matter: OpenMatter, name: DocumentId, title: str, paged: Paged
                 "page": paged.page_at(cut.start).number,
                 "heading": cut.heading,
                 "header": header,
-                "words_sha256": sha256_of(f"{header}\n{body}"),
+                "words_sha256": sha256_of(f"{cut.heading}\n{body}"),
             },
         )
         store.add_terms(int(store.one("SELECT last_insert_rowid()")), header, body)
@@ -183,7 +184,5 @@ def drop_passages(matter: OpenMatter, document: DocumentId) -> list[str]:
         (document,),
     )
     store.run("DELETE FROM passages WHERE document = ?", (document,))
-    if store.one("SELECT 1 FROM cards WHERE document = ?", (document,)):
-        title, name = store.rows("SELECT title, name FROM documents WHERE id = ?", (document,))[0]
-        store.drop_card(document, f"{title} {name}", store.text(document)[:OPENING_CHARS])
+    drop_card(store, document)
     return ids

@@ -1,27 +1,45 @@
 """Question in, passages out: which documents first, then words and meaning inside them.
 
-Two searches run side by side, BM25 over terms and cosine over vectors, and are merged by rank.
+Four things are added up for every passage in question: the question's words (BM25), its meaning
+(cosine), and both again for the wordings that a rewriter adds. Inside few documents every passage
+is scored; in a large matter the candidates come from the keyword index and the vector index first.
 Without an embedder, or before the vectors are made, words alone answer.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from protocol.ids import DocumentId, PassageId
-from protocol.record import DocumentClass, Hit
+from protocol.errors import Unavailable
+from protocol.ids import DocumentId
+from protocol.record import DocumentClass, Hit, Passage
 from rag.embedding import Embedder
-from rag.fusion import fuse, without_repeats
+from rag.fusion import fuse, with_quotas, without_repeats
 from rag.matters import OpenMatter
+from rag.reranking import Reranker
+from rag.rewriting import Rewriter, Search, bundled
 from rag.routing import Route, route
+from rag.sheets import Scores, Sheet, joined, sheet_of, term_weights
 from rag.terms import match_any, terms
 
-_POOL: Final = 100
-"""Candidates each search gives to the fusion."""
+_WHOLE: Final = 4_000
+"""Passages up to which every one is scored; about 0.3 s when none is laid out yet."""
+_BY_WORDS: Final = 200
+_BY_MEANING: Final = 200
+_MOST_TERMS: Final = 24
+"""Terms of one search given to the keyword index of a large matter, the most telling ones."""
+_QUOTA: Final = 4
+"""Passages of one document before others get a place, when no document is named."""
+_RERANKED: Final = 30
+_SAID_FROM: Final = 0.3
+"""Weight from which an added search is named among a hit's reasons."""
+_SAID_WORDS: Final = 6
+_WORD: Final = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +60,8 @@ def retrieve(
     embedder: Embedder | None,
     top_k: int = 12,
     filters: Filters | None = None,
+    rewriter: Rewriter | None = None,
+    reranker: Reranker | None = None,
 ) -> tuple[Hit, ...]:
     """The passages that answer a question best, best first.
 
@@ -51,20 +71,32 @@ def retrieve(
         embedder: The model that made the matter's vectors; None searches by words only.
         top_k: Passages wanted; fewer come when fewer fit.
         filters: Where to look.
+        rewriter: Adds searches; the bundled list of clauses when None and there is an embedder.
+        reranker: Looks at the first passages again; none when None.
 
     Raises:
         Conflict: The embedder is not the one that made the matter's vectors.
+        Unavailable: The record could not be read.
     """
     allowed = selection(matter, filters or Filters())
-    if not allowed:
+    if not allowed or not question.strip() or top_k < 1:
         return ()
+    if embedder is not None:
+        matter.store.claim_embedder(embedder.identity)
+        rewriter = rewriter or bundled(embedder)
     plan = route(matter.store, question, among=allowed)
-    scope = plan.documents or allowed
-    asked = plan.asked
-    by_words = _words(matter, asked, scope)
-    by_meaning = _meaning(matter, asked, scope, embedder) if embedder else []
-    ranked = fuse([(1.0, by_meaning), (1.0, by_words)])
-    return _hits(matter, ranked, by_words, by_meaning, asked, plan, top_k)
+    added = rewriter.searches(plan.asked) if rewriter is not None else ()
+    sheet = _sheet(matter, plan, allowed, added, embedder)
+    scored = _Scored.of(matter, sheet, plan.asked, added, embedder)
+    order = scored.order()
+    passages = matter.store.passages([int(sheet.numbers[at]) for at in order[: 3 * top_k + 50]])
+    held = {at: passages[int(sheet.numbers[at])] for at in order if sheet.numbers[at] in passages}
+    ranked = without_repeats(list(held), {at: passage.text for at, passage in held.items()})
+    if not plan.documents:
+        ranked = with_quotas(ranked, {at: held[at].span.document for at in ranked}, _QUOTA)
+    if reranker is not None:
+        ranked = _reranked(reranker, plan.asked, ranked, held)
+    return tuple(scored.hit(at, held[at], plan) for at in ranked[:top_k])
 
 
 def selection(matter: OpenMatter, filters: Filters) -> tuple[DocumentId, ...]:
@@ -86,58 +118,147 @@ def selection(matter: OpenMatter, filters: Filters) -> tuple[DocumentId, ...]:
     return tuple(out)
 
 
-def _words(matter: OpenMatter, asked: str, scope: Sequence[DocumentId]) -> list[int]:
-    expression = match_any(terms(asked))
+def _sheet(
+    matter: OpenMatter,
+    plan: Route,
+    allowed: Sequence[DocumentId],
+    added: Sequence[Search],
+    embedder: Embedder | None,
+) -> Sheet:
+    """The passages to score."""
+    scope = plan.documents or tuple(allowed)
+    if matter.store.passage_count_of(scope) <= _WHOLE:
+        return joined([matter.sheets.sheet(document) for document in scope])
+    inside = set(scope)
+    texts = [plan.asked, *(text for search in added for text in search.texts)]
+    numbers: dict[int, None] = {}
+    for wanted in [terms(plan.asked), *(terms(" ".join(search.texts)) for search in added)]:
+        numbers.update(dict.fromkeys(_by_words(matter, wanted, inside)))
+    if embedder is not None:
+        for text in texts:
+            numbers.update(dict.fromkeys(_by_meaning(matter, text, inside, embedder)))
+    return sheet_of(matter.store, list(numbers))
+
+
+def _by_words(matter: OpenMatter, wanted: Sequence[str], inside: set[DocumentId]) -> list[int]:
+    """Candidates of the keyword index."""
+    weights = term_weights(matter.store, wanted)
+    telling = sorted(dict.fromkeys(wanted), key=lambda term: -weights[term])[:_MOST_TERMS]
+    expression = match_any(telling)
     if not expression:
         return []
-    inside = set(scope)
-    rows = matter.store.rows("keyword_search", (expression, 5000))
-    return [row["n"] for row in rows if row["document"] in inside][:_POOL]
-
-
-def _meaning(
-    matter: OpenMatter, asked: str, scope: Sequence[DocumentId], embedder: Embedder
-) -> list[int]:
-    matter.store.claim_embedder(embedder.identity)
-    vector = embedder.embed_question(asked)
-    vectors, numbers, _ = matter.store.vectors(scope)
-    if not numbers:
-        return []
-    order = np.argsort(-(vectors @ vector), kind="stable")
-    return list(dict.fromkeys(numbers[at] for at in order))[:_POOL]
-
-
-def _hits(
-    matter: OpenMatter,
-    ranked: Sequence[tuple[int, float]],
-    by_words: Sequence[int],
-    by_meaning: Sequence[int],
-    asked: str,
-    plan: Route,
-    top_k: int,
-) -> tuple[Hit, ...]:
-    scores = dict(ranked)
-    passages = matter.store.passages([n for n, _ in ranked[: top_k * 2]])
-    order = without_repeats(
-        [n for n, _ in ranked if n in passages], {n: p.text for n, p in passages.items()}
+    everything = len(inside) == matter.store.document_count()
+    rows = matter.store.rows(
+        "keyword_search", (expression, _BY_WORDS if everything else 20 * _BY_WORDS)
     )
-    wanted = dict(zip(terms(asked), terms(asked), strict=True))
-    near = set(by_meaning[: top_k * 2])
-    out = []
-    for n in order[:top_k]:
-        passage = passages[n]
-        why = []
-        if plan.why:
-            why.append(plan.why)
-        shared = [term for term in dict.fromkeys(terms(passage.text)) if term in wanted]
-        if shared and n in by_words:
-            why.append("words: " + ", ".join(shared[:6]))
-        if n in near:
+    return [row["n"] for row in rows if row["document"] in inside][:_BY_WORDS]
+
+
+def _by_meaning(
+    matter: OpenMatter, text: str, inside: set[DocumentId], embedder: Embedder
+) -> list[int]:
+    """Candidates of the vector index; of an exact scan where a filter leaves it too few."""
+    vector = embedder.embed_question(text)
+    try:
+        found = matter.index().search(vector, _BY_MEANING)
+    except Unavailable:
+        matter.drop_index()  # damaged: the next call builds it again from the store
+        found = matter.index().search(vector, _BY_MEANING)
+    ids = [name.rpartition("#")[0] for name, _ in found]
+    ids = [name for name in ids if DocumentId(name.rpartition(":")[0]) in inside]
+    if len(ids) >= _BY_MEANING // 4:
+        return matter.store.numbers_by_id(ids)
+    numbers = [n for document in inside for n in matter.store.numbers_of(document)]
+    vectors, owners = matter.store.vectors_of(numbers)
+    if not owners:
+        return []
+    best = np.argsort(-(vectors @ vector), kind="stable")[:_BY_MEANING]
+    return [owners[at] for at in best]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Scored:
+    """A sheet's passages with their scores, and what is needed to say why."""
+
+    total: Scores
+    words: Scores
+    meaning: Scores
+    near: float
+    """Cosine from which a passage counts as near in meaning."""
+    asked: frozenset[str]
+    added: Sequence[tuple[Search, Scores]]
+
+    @classmethod
+    def of(
+        cls,
+        matter: OpenMatter,
+        sheet: Sheet,
+        asked: str,
+        added: Sequence[Search],
+        embedder: Embedder | None,
+    ) -> _Scored:
+        """Scores every passage of a sheet."""
+        wanted = terms(asked)
+        further = [terms(" ".join(search.texts)) for search in added]
+        weights = term_weights(matter.store, [*wanted, *(t for each in further for t in each)])
+        words = sheet.by_words(wanted, weights)
+        meaning = np.full(len(sheet), -1.0)
+        lists = [(1.0, words)]
+        if embedder is not None:
+            meaning = sheet.by_meaning(embedder.embed_question(asked))
+            lists.append((1.0, meaning))
+        extra: list[tuple[Search, Scores]] = []
+        for search, each in zip(added, further, strict=True):
+            by_words = sheet.by_words(each, weights)
+            lists.append((search.weight, by_words))
+            extra.append((search, by_words))
+            if embedder is not None:
+                nearest = [sheet.by_meaning(embedder.embed_question(t)) for t in search.texts]
+                lists.append((search.weight, np.max(nearest, axis=0)))
+        near = float(np.quantile(meaning, 0.9)) if len(meaning) else 1.0
+        return cls(
+            total=fuse(lists),
+            words=words,
+            meaning=meaning,
+            near=near,
+            asked=frozenset(wanted),
+            added=extra,
+        )
+
+    def order(self) -> list[int]:
+        """Positions, best first; passages that nothing speaks for are left out."""
+        best = np.argsort(-self.total, kind="stable")
+        return [int(at) for at in best if self.total[at] > 0]
+
+    def hit(self, at: int, passage: Passage, plan: Route) -> Hit:
+        """The passage with its score and the reasons in words."""
+        why = [plan.why] if plan.why else []
+        if self.words[at] > 0:
+            said = self._said(passage.text)
+            why += ["words: " + ", ".join(said)] if said else []
+        if self.meaning[at] >= self.near and self.meaning[at] > 0:
             why.append("near in meaning")
-        out.append(Hit(passage=passage, score=scores[n], why=tuple(why)))
-    return tuple(out)
+        for search, scores in self.added:
+            if search.weight >= _SAID_FROM and scores[at] >= 0.5 * float(scores.max()) > 0:
+                why.append(search.why)
+        return Hit(passage=passage, score=float(self.total[at]), why=tuple(why))
+
+    def _said(self, text: str) -> list[str]:
+        """The words of a passage that the question has too, as the passage writes them."""
+        found = (match.group() for match in _WORD.finditer(text))
+        shared = (word.casefold() for word in found if self.asked & set(terms(word)))
+        return list(dict.fromkeys(shared))[:_SAID_WORDS]
 
 
-def document_of(passage: PassageId) -> DocumentId:
-    """The document a passage id points into."""
-    return DocumentId(passage.rpartition(":")[0])
+def _reranked(
+    reranker: Reranker, asked: str, ranked: Sequence[int], held: dict[int, Passage]
+) -> list[int]:
+    """The first passages in the reranker's order, fused with their own; the rest as they were."""
+    head = list(ranked[:_RERANKED])
+    scores = reranker.scores(asked, [held[at].text for at in head])
+    if len(scores) != len(head):
+        return list(ranked)
+    own = np.linspace(1.0, 0.0, len(head))
+    together = fuse([(1.0, own), (1.0, np.asarray(scores, dtype=np.float64))])
+    order = np.argsort(-together, kind="stable")
+    return [head[int(at)] for at in order] + list(ranked[_RERANKED:])

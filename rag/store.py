@@ -34,8 +34,6 @@ _VERSIONS: Final = {
     "chunking": CHUNKING_VERSION,
     "terms": TERMS_VERSION,
 }
-OPENING_CHARS: Final = 2500
-"""How much of a document's opening tells which document it is: title, parties, date."""
 
 Row = Mapping[str, Any]
 
@@ -235,42 +233,54 @@ class Store:
             (n, " ".join(terms(header)), " ".join(terms(body))),
         )
 
-    def add_card(self, document: DocumentId, title: str, opening: str) -> None:
-        """Puts a document into the index that tells which document is meant."""
-        self.run("INSERT INTO cards (document) VALUES (?)", (document,))
-        self.run(
-            "INSERT INTO card_terms (rowid, title, opening)"
-            " VALUES ((SELECT n FROM cards WHERE document = ?), ?, ?)",
-            (document, " ".join(terms(title)), " ".join(terms(opening))),
+    def vectors_of(self, numbers: Sequence[int]) -> tuple[Vectors, list[int]]:
+        """The vectors of passages, with the row number of the passage each belongs to."""
+        found = self.rows(
+            "SELECT passage, vector FROM vectors"
+            " WHERE passage IN (SELECT value FROM json_each(?)) ORDER BY passage, part",
+            (json.dumps(list(numbers)),),
+        )
+        return _stacked([row["vector"] for row in found]), [row["passage"] for row in found]
+
+    def numbers_of(self, document: DocumentId) -> list[int]:
+        """The row numbers of a document's passages, in reading order."""
+        found = self.rows("SELECT n FROM passages WHERE document = ? ORDER BY starts", (document,))
+        return [row["n"] for row in found]
+
+    def passage_count(self) -> int:
+        """All passages."""
+        return int(self.one("SELECT count(*) FROM passages") or 0)
+
+    def passage_count_of(self, documents: Sequence[DocumentId]) -> int:
+        """Passages of some documents."""
+        return int(
+            self.one(
+                "SELECT count(*) FROM passages WHERE document IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(documents)),),
+            )
+            or 0
         )
 
-    def drop_card(self, document: DocumentId, title: str, opening: str) -> None:
-        """Takes a document out of that index; title and opening must be what was put in."""
-        self.run(
-            "INSERT INTO card_terms (card_terms, rowid, title, opening)"
-            " SELECT 'delete', n, ?, ? FROM cards WHERE document = ?",
-            (" ".join(terms(title)), " ".join(terms(opening)), document),
-        )
-        self.run("DELETE FROM cards WHERE document = ?", (document,))
+    def document_count(self) -> int:
+        """Documents that may be cited."""
+        return int(self.one("SELECT count(*) FROM documents WHERE quarantined = 0") or 0)
 
-    def vectors(
-        self, documents: Sequence[DocumentId] | None = None
-    ) -> tuple[Vectors, list[int], list[DocumentId]]:
-        """Vectors with the row number and document of their passages, of some documents or all."""
-        out = self.rows(
-            "SELECT v.vector, p.n, p.document FROM passages p JOIN vectors v ON v.passage = p.n"
-            " WHERE ?1 IS NULL OR p.document IN (SELECT value FROM json_each(?1))"
-            " ORDER BY p.n, v.part",
-            (None if documents is None else json.dumps(list(documents)),),
+    def numbers_by_id(self, ids: Sequence[str]) -> list[int]:
+        """Row numbers for passage ids; unknown ids are left out."""
+        found = self.rows(
+            "SELECT n FROM passages WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(ids)),),
         )
-        if not out:
-            return np.zeros((0, 0), dtype=np.float32), [], []
-        flat = np.frombuffer(b"".join(row[0] for row in out), dtype=np.float16)
-        return (
-            flat.reshape(len(out), -1).astype(np.float32),
-            [row[1] for row in out],
-            [DocumentId(row[2]) for row in out],
+        return [row["n"] for row in found]
+
+    def term_counts(self, wanted: Sequence[str]) -> dict[str, int]:
+        """In how many passages each term stands."""
+        found = self.rows(
+            "SELECT term, doc FROM passage_vocabulary"
+            " WHERE term IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(wanted)),),
         )
+        return {row["term"]: row["doc"] for row in found}
 
     def put_vectors(self, n: int, vectors: Vectors) -> None:
         """Stores a passage's vectors and marks it embedded; inside `writing`."""
@@ -350,6 +360,13 @@ def _passage(row: Row) -> Passage:
         text=row["words"],
         heading=row["heading"],
     )
+
+
+def _stacked(blobs: Sequence[bytes]) -> Vectors:
+    if not blobs:
+        return np.zeros((0, 0), dtype=np.float32)
+    flat = np.frombuffer(b"".join(blobs), dtype=np.float16)
+    return flat.reshape(len(blobs), -1).astype(np.float32)
 
 
 def unpack(blob: bytes) -> Vectors:

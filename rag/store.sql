@@ -130,11 +130,13 @@ CREATE TABLE own_output (
 
 -- Keyword indexes over terms (rag/terms.py). Contentless: they hold no text, only terms.
 CREATE VIRTUAL TABLE passage_terms USING fts5 (
-  header, body, content='', tokenize="unicode61 remove_diacritics 0"
+  header, body, content='', tokenize="unicode61 remove_diacritics 0 tokenchars '.'"
 );
 CREATE VIRTUAL TABLE card_terms USING fts5 (
-  title, opening, content='', tokenize="unicode61 remove_diacritics 0"
+  title, opening, content='', tokenize="unicode61 remove_diacritics 0 tokenchars '.'"
 );
+CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab (passage_terms, 'row');
+CREATE VIRTUAL TABLE card_vocabulary USING fts5vocab (card_terms, 'row');
 CREATE TABLE cards (
   n        INTEGER PRIMARY KEY,
   document TEXT NOT NULL UNIQUE
@@ -197,3 +199,9 @@ WHERE passage_terms MATCH ? ORDER BY score LIMIT ?;
 SELECT cards.document, bm25(card_terms, 3.0, 1.0) AS score
 FROM card_terms JOIN cards ON cards.n = card_terms.rowid
 WHERE card_terms MATCH ? ORDER BY score LIMIT ?;
+
+-- name: documents_with
+-- The documents in which a term stands anywhere.
+SELECT DISTINCT p.document
+FROM passage_terms JOIN passages p ON p.n = passage_terms.rowid
+WHERE passage_terms MATCH ?;

@@ -36,8 +36,20 @@ _ENDINGS: Final = (
 _STEM_CHARS: Final = 4
 
 
+# British spellings that the endings below would not bring together with the American ones.
+_SPELLINGS: Final = {
+    "licence": "license", "licences": "license", "sublicence": "sublicense", "defence": "defense",
+    "offence": "offense", "colour": "color", "favour": "favor", "favourable": "favor",
+    "favoured": "favor", "honour": "honor", "labour": "labor", "neighbour": "neighbor",
+    "behaviour": "behavior", "centre": "center", "programme": "program", "cheque": "check",
+    "judgement": "judgment", "acknowledgement": "acknowledgment", "instalment": "installment",
+    "instalments": "installment", "fulfil": "fulfill", "storey": "story", "tyre": "tire",
+}  # fmt: skip
+
+
 def stem(word: str) -> str:
     """A lower-case English word without its ending: "terminated", "termination" give "termin"."""
+    word = _SPELLINGS.get(word, word)
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _STEM_CHARS:
             word = word[: len(word) - len(ending)] + instead
