@@ -131,12 +131,14 @@ def explained() -> str:
     """A settings file that says what every key is for, each at its default and commented out."""
     lines = ["# Settings of secondchair on this machine. Remove a # to set a value.", ""]
     for key, takes in _TAKES.items():
-        default = getattr(Settings(), key)
-        shown = (
-            str(default) if isinstance(default, int) else msgspec.json.encode(str(default)).decode()
-        )
-        lines += [f"# {key}: {takes}.", f"# {key} = {shown}", ""]
+        default = toml_value(getattr(Settings(), key))
+        lines += [f"# {key}: {takes}.", f"# {key} = {default}", ""]
     return "\n".join(lines)
+
+
+def toml_value(value: object) -> str:
+    """A setting's value as TOML: a number, or a string (JSON's form is one of TOML's)."""
+    return str(value) if isinstance(value, int) else msgspec.json.encode(str(value)).decode()
 
 
 def _checked(key: str, value: object, *, strict: bool) -> object:

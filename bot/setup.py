@@ -11,7 +11,6 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -20,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
-from bot.config import Settings, config_path, explained
+from bot.config import Settings, config_path, explained, toml_value
 from protocol.errors import BadRequest, Unavailable
 
 
@@ -43,7 +42,8 @@ def prepare(
         Unavailable: The disk refuses.
     """
     try:
-        yield _settings_file(config if config is not None else config_path(), flags)
+        values = {key: getattr(settings, key) for key, flag in flags.items() if flag is not None}
+        yield _settings_file(config if config is not None else config_path(), values)
         yield _key(settings.key_file)
         if known_hosts_from is not None:
             yield _pin(known_hosts_from, settings.known_hosts)
@@ -54,18 +54,14 @@ def prepare(
         raise Unavailable(f"a file could not be written ({error.strerror})") from error
 
 
-def _settings_file(path: Path, flags: Mapping[str, object]) -> str:
+def _settings_file(path: Path, values: Mapping[str, object]) -> str:
     if path.exists():
         return f"settings: {path} is there already"
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     lines = explained().splitlines()
-    for key, value in flags.items():
-        if value is not None:
-            shown = (
-                str(value) if isinstance(value, int) else msgspec.json.encode(str(value)).decode()
-            )
-            at = next(n for n, line in enumerate(lines) if line.startswith(f"# {key} = "))
-            lines[at] = f"{key} = {shown}"
+    for key, value in values.items():
+        at = next(n for n, line in enumerate(lines) if line.startswith(f"# {key} = "))
+        lines[at] = f"{key} = {toml_value(value)}"
     _write_private(path, ("\n".join(lines) + "\n").encode())
     return f"settings: wrote {path}"
 
