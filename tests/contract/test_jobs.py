@@ -39,9 +39,9 @@ from worker.jobs import (
     NewJob,
     StopAsked,
     acts,
-    entries,
     open_queue,
 )
+from worker.jobs.durable import DurableQueue
 from worker.jobs.memory import MemoryQueue
 
 BOARD = "A"
@@ -198,11 +198,20 @@ async def test_a_full_board_refuses_and_asks_to_come_again(
     await queue.add(new(board="board-B"))
 
 
-async def test_ids_are_never_alike(queue: JobQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_ids_are_never_alike(tmp_path: Path, clock: Clock) -> None:
     """Of many jobs in one millisecond two may be given the same random tail."""
-    made = iter(["J-000000000-0001", "J-000000000-0001", "J-000000000-0002"])
-    monkeypatch.setattr(entries, "new_job_id", lambda now_ms: JobId(next(made)))
-    assert [(await queue.add(new())).id[-4:] for _ in range(2)] == ["0001", "0002"]
+    drawn = ["J-000000000-0001", "J-000000000-0001", "J-000000000-0002"] * 2
+    ids = iter(drawn)
+
+    def make_id(now_ms: int) -> JobId:
+        return JobId(next(ids))
+
+    for kept in (
+        MemoryQueue(clock, make_id=make_id),
+        DurableQueue.open(tmp_path / "queue.sqlite", clock, make_id=make_id),
+    ):
+        assert [(await kept.add(new())).id[-4:] for _ in range(2)] == ["0001", "0002"]
+        await kept.close()
 
 
 @pytest.mark.parametrize(
@@ -592,6 +601,21 @@ async def test_a_parked_job_does_not_get_the_board_straight_back(queue: JobQueue
     lease = await claimed(queue)
     assert (lease.job, lease.attempt) == (long.id, 1)  # parking is no failed attempt
     assert "Parked" in await kinds(queue, long.id)
+
+
+async def test_a_job_that_waited_long_and_parks_starts_waiting_afresh(
+    queue: JobQueue, clock: Clock
+) -> None:
+    """Else its age would give it the board straight back, and it would park again at once."""
+    await queue.pause(BOARD)
+    await queue.add(new(weight_s=300))
+    clock.pass_s(3600)
+    await queue.resume(BOARD)
+    lease = await claimed(queue)
+    short = await queue.add(new("M-BBBB", weight_s=5))
+    assert await queue.gives_way(lease)
+    await queue.park(lease)
+    assert (await claimed(queue)).job == short.id
 
 
 async def test_nobody_gives_way_on_a_paused_board_or_while_a_place_is_free(

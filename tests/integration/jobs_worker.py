@@ -56,7 +56,7 @@ def tell(line: str) -> None:
 
 async def main(folder: Path, run: str, kill_at: str) -> None:
     fuse = Fuse(kill_at)
-    queue = DurableQueue.open(folder / "queue.sqlite", lambda: dt.datetime.now(dt.UTC), fuse)
+    queue = DurableQueue.open(folder / "queue.sqlite", lambda: dt.datetime.now(dt.UTC), hook=fuse)
     everything_added = asyncio.Event()
     effects = os.open(folder / "effects.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
@@ -113,5 +113,5 @@ async def main(folder: Path, run: str, kill_at: str) -> None:
 if __name__ == "__main__":
     if len(sys.argv) > 4:
         for module in (acts, runner):
-            module.LEASE_S = float(sys.argv[4])  # type: ignore[attr-defined, misc]
+            module.LEASE_S = float(sys.argv[4])  # type: ignore[attr-defined]
     asyncio.run(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3]))

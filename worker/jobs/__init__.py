@@ -27,6 +27,9 @@ from protocol.jobs import Job
 Clock = Callable[[], dt.datetime]
 """Gives the present time, aware and in UTC. Injected, so that tests own it."""
 
+MakeId = Callable[[int], JobId]
+"""Gives a job id for a time in ms of Unix time; one that is taken is asked for again."""
+
 StepValue = Mapping[str, Any]
 """What a step remembers: JSON of ids, counts and hashes. A string in it is one word of at most 128
 characters out of letters, digits and ``. _ : / + = -``; anything that could be a sentence is a

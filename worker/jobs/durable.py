@@ -22,8 +22,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from protocol.errors import Damaged, Unavailable
-from protocol.ids import JobId, MatterId
-from worker.jobs import Clock
+from protocol.ids import JobId, MatterId, new_job_id
+from worker.jobs import Clock, MakeId
 from worker.jobs.acts import Acts
 from worker.jobs.keeper import Keeper
 from worker.jobs.rows import BoardRow, EventRow, JobRow
@@ -149,7 +149,14 @@ class DurableQueue(Keeper):
         self._lock: int | None = lock
 
     @classmethod
-    def open(cls, path: Path, clock: Clock, hook: Hook = lambda name: None) -> DurableQueue:
+    def open(
+        cls,
+        path: Path,
+        clock: Clock,
+        *,
+        make_id: MakeId = new_job_id,
+        hook: Hook = lambda name: None,
+    ) -> DurableQueue:
         """Opens the file, or makes it readable for its owner alone.
 
         Raises:
@@ -165,7 +172,7 @@ class DurableQueue(Keeper):
             thread.shutdown()
             os.close(lock)
             raise
-        return cls(Acts(store, clock), store, thread, lock)
+        return cls(Acts(store, clock, make_id), store, thread, lock)
 
     async def close(self) -> None:
         if self._lock is None:

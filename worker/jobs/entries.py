@@ -24,9 +24,9 @@ from protocol.events import (
     Queued,
     Stopped,
 )
-from protocol.ids import JobId, new_job_id
+from protocol.ids import JobId
 from protocol.jobs import Job, JobState
-from worker.jobs import Clock, Lease, LeaseLost, turn
+from worker.jobs import Clock, Lease, LeaseLost, MakeId, turn
 from worker.jobs.reasons import with_sentence
 from worker.jobs.rows import (
     BoardRow,
@@ -63,9 +63,10 @@ def board_topic(board: str) -> str:
 class Entries:
     """Rows, the present time, and whom to wake after the commit."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, make_id: MakeId) -> None:
         self._store = store
         self._clock = clock
+        self._make_id = make_id
         self.rung: set[str] = set()
 
     def _now(self) -> int:
@@ -73,7 +74,7 @@ class Entries:
 
     def _new_id(self, now: int) -> JobId:
         """An id nobody has: of many made in one millisecond, two may be alike."""
-        while self._store.job(made := new_job_id(now)) is not None:
+        while self._store.job(made := self._make_id(now)) is not None:
             pass
         return made
 

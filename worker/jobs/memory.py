@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from protocol.ids import JobId, MatterId
+from protocol.ids import JobId, MatterId, new_job_id
 from protocol.jobs import JobState
-from worker.jobs import Clock
+from worker.jobs import Clock, MakeId
 from worker.jobs.acts import Acts
 from worker.jobs.keeper import Keeper
 from worker.jobs.rows import BoardRow, EventRow, JobRow
@@ -118,9 +118,9 @@ class MemoryStore:
 class MemoryQueue(Keeper):
     """A queue that lasts as long as the process; its acts run at once on the loop."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, *, make_id: MakeId = new_job_id) -> None:
         super().__init__()
-        self._acts = Acts(MemoryStore(), clock)
+        self._acts = Acts(MemoryStore(), clock, make_id)
 
     async def close(self) -> None:
         """Nothing to let go of; what it holds stays readable."""

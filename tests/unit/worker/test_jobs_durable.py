@@ -211,9 +211,11 @@ async def test_a_write_behind_a_held_lock_is_unavailable_and_then_works(
 async def test_every_act_is_one_commit_and_a_refused_one_is_none(tmp_path: Path) -> None:
     """In WAL mode with full sync a commit is one sync of the log."""
     hooks: Counter[str] = Counter()
-    queue = DurableQueue.open(tmp_path / "queue.sqlite", clock, lambda name: hooks.update([name]))
+    queue = DurableQueue.open(
+        tmp_path / "queue.sqlite", clock, hook=lambda name: hooks.update([name])
+    )
     traced: list[str] = []
-    await queue._do(lambda acts: acts._store._db.set_trace_callback(traced.append))
+    await queue._do(lambda acts: queue._store._db.set_trace_callback(traced.append))
 
     async def commits() -> int:
         count = sum(statement == "COMMIT" for statement in traced)
@@ -238,14 +240,18 @@ async def test_every_act_is_one_commit_and_a_refused_one_is_none(tmp_path: Path)
     await queue.end(lease, Completed(answer_sha256="", verified=0, to_look_at=0, failing=0))
     assert await commits() == 1
     assert hooks["step:before"] == hooks["step:after"] == 1
-    await queue._do(lambda acts: acts._store._db.set_trace_callback(None))
+    await queue._do(lambda acts: queue._store._db.set_trace_callback(None))
     await queue.close()
+
+
+def _wait(event: threading.Event) -> None:
+    assert event.wait(20)
 
 
 async def test_the_loop_is_free_while_the_disk_is_slow(tmp_path: Path) -> None:
     """An act that hangs in its commit holds up the next act, never the loop."""
     hang = threading.Event()
-    queue = DurableQueue.open(tmp_path / "queue.sqlite", clock, lambda name: hang.wait(20) and None)
+    queue = DurableQueue.open(tmp_path / "queue.sqlite", clock, hook=lambda name: _wait(hang))
     adding = asyncio.create_task(queue.add(new()))
     for _ in range(100):
         await asyncio.sleep(0)
@@ -258,7 +264,7 @@ async def test_the_loop_is_free_while_the_disk_is_slow(tmp_path: Path) -> None:
 async def test_an_act_whose_caller_left_is_finished_and_rings(tmp_path: Path) -> None:
     hang = threading.Event()
     hang.set()
-    queue = DurableQueue.open(tmp_path / "queue.sqlite", clock, lambda name: hang.wait(20) and None)
+    queue = DurableQueue.open(tmp_path / "queue.sqlite", clock, hook=lambda name: _wait(hang))
     job = await queue.add(new())
     lease = await queue.claim("a", "w-1")
     assert lease is not None

@@ -13,16 +13,16 @@ import shutil
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from protocol.errors import Conflict, ErrorValue
-from protocol.events import LAST, Completed, Failed, Found, Progress, Stage, Stopped
+from protocol.events import LAST, Completed, Event, Failed, Found, Progress, Stage, Stopped
 from protocol.ids import JobId, MatterId, UserName
-from protocol.jobs import JobState
+from protocol.jobs import Job, JobState
 from worker.jobs import (
     LEASE_S,
     MOST_CRASHES,
@@ -31,10 +31,11 @@ from worker.jobs import (
     LeaseLost,
     NewJob,
     StopAsked,
-    entries,
-    open_queue,
 )
+from worker.jobs.durable import DurableQueue
 from worker.jobs.memory import MemoryQueue
+
+T = TypeVar("T")
 
 MATTERS = ("M-AAAA", "M-BBBB", "M-CCCC")
 BOARDS = ("a", "b")
@@ -66,31 +67,37 @@ class Queues(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="secondchair-test-"))
         self.now = dt.datetime(2026, 3, 2, 9, 0, tzinfo=dt.UTC)
         self.loop = asyncio.new_event_loop()
-        self.memory: JobQueue = MemoryQueue(self.clock)
-        self.durable: JobQueue = open_queue(self.folder / "queue.sqlite", self.clock)
+        self.memory: JobQueue = MemoryQueue(self.clock, make_id=self.make_id)
+        self.durable: JobQueue = self.opened()
         self.known: dict[JobId, Known] = {}
         self.old_leases: list[Lease] = []
         self.paused: set[str] = set()
         self.places = dict.fromkeys(BOARDS, 1)
         numbers = itertools.count(1)
-        self._ids: dict[str, JobId] = {}
+        self.next_id = JobId("")
         self._made = (JobId(f"J-000000000-{number:04}") for number in numbers)
-        self._real_new_id = entries.new_job_id
 
     def clock(self) -> dt.datetime:
         return self.now
+
+    def make_id(self, now_ms: int) -> JobId:
+        return self.next_id
+
+    def opened(self) -> DurableQueue:
+        path = self.folder / "queue.sqlite"
+        return DurableQueue.open(path, self.clock, make_id=self.make_id)
 
     def teardown(self) -> None:
         self.loop.run_until_complete(self.durable.close())
         self.loop.close()
         shutil.rmtree(self.folder)
 
-    def both(self, act: Callable[[JobQueue], Awaitable[Any]]) -> Any:
+    def both(self, act: Callable[[JobQueue], Awaitable[T]]) -> T:
         """Does the act on both keepers; gives the common result, raises the common error."""
-        results: list[Any] = []
+        results: list[Any] = []  # values, or classes of errors
         for queue in (self.memory, self.durable):
 
-            async def run(queue: JobQueue = queue) -> Any:
+            async def run(queue: JobQueue = queue) -> T:
                 return await act(queue)
 
             try:
@@ -100,7 +107,7 @@ class Queues(RuleBasedStateMachine):
         assert results[0] == results[1]
         if isinstance(results[0], type):
             raise results[0]("as both said")
-        return results[0]
+        return cast("T", results[0])
 
     # --- choosing ---
 
@@ -127,8 +134,7 @@ class Queues(RuleBasedStateMachine):
             key=f"k{key}",
             request_sha256=f"{request:064x}",
         )
-        made = next(self._made)
-        entries.new_job_id = lambda now_ms: made  # both keepers make the same id
+        self.next_id = next(self._made)  # both keepers make the same id
         twin = next((known for known in self.known.values() if known.new.key == new.key), None)
         try:
             job = self.both(lambda queue: queue.add(new))
@@ -137,8 +143,6 @@ class Queues(RuleBasedStateMachine):
             same = (twin.new.matter, twin.new.request_sha256)
             assert same != (new.matter, new.request_sha256)
             return
-        finally:
-            entries.new_job_id = self._real_new_id
         if twin is not None:
             assert job.id == twin.job
         else:
@@ -256,7 +260,7 @@ class Queues(RuleBasedStateMachine):
     def crash(self) -> None:
         """The worker is killed and a new one starts: the file is opened again, all rows recover."""
         self.loop.run_until_complete(self.durable.close())
-        self.durable = open_queue(self.folder / "queue.sqlite", self.clock)
+        self.durable = self.opened()
         gone = self.both(lambda queue: queue.recover(starting=True))
         self.recovered(gone, self.running())
 
@@ -309,11 +313,7 @@ class Queues(RuleBasedStateMachine):
         edge = self.now - dt.timedelta(seconds=50)
         before = len(self.known)
         swept = self.both(lambda queue: queue.sweep(edge))
-        left = {
-            job.id
-            for matter in MATTERS
-            for job in self.both(lambda queue, m=matter: queue.jobs(MatterId(m), 10_000))
-        }
+        left = {job.id for matter in MATTERS for job in self.jobs_of(matter)}
         gone = [known for known in self.known.values() if known.job not in left]
         assert all(known.state in ENDED for known in gone)
         assert len(gone) == swept
@@ -326,6 +326,20 @@ class Queues(RuleBasedStateMachine):
         mine = [known for known in self.known.values() if known.new.matter == matter]
         assert set(running) == {k.job for k in mine if k.state is JobState.RUNNING}
         self.forget(mine)
+
+    # --- looking ---
+
+    def job(self, known: Known) -> Job:
+        return self.both(lambda queue: queue.job(known.job))
+
+    def jobs_of(self, matter: str) -> tuple[Job, ...]:
+        return self.both(lambda queue: queue.jobs(MatterId(matter), 10_000))
+
+    def events(self, known: Known) -> tuple[Event, ...]:
+        return self.both(lambda queue: queue.events_since(known.job, 0))
+
+    def remembered(self, known: Known, name: str) -> dict[str, Any] | None:
+        return self.both(lambda queue: queue.remembered(known.job, name))
 
     # --- parts of the model ---
 
@@ -351,22 +365,21 @@ class Queues(RuleBasedStateMachine):
     @invariant()
     def every_job_is_as_the_model_says(self) -> None:
         for known in self.known.values():
-            job = self.both(lambda queue, known=known: queue.job(known.job))
+            job = self.job(known)
             assert job.state is known.state
-            events = self.both(lambda queue, known=known: queue.events_since(known.job, 0))
+            events = self.events(known)
             assert [event.seq for event in events] == list(range(1, job.last_seq + 1))
             last = [isinstance(event.body, LAST) for event in events]
             assert last[-1] == (known.state in ENDED)
             assert not any(last[:-1])
             for name, value in known.steps.items():
-                kept = self.both(lambda queue, k=known, n=name: queue.remembered(k.job, n))
-                assert kept == value
+                assert self.remembered(known, name) == value
 
     @invariant()
     def places_count_from_one(self) -> None:
         for board in BOARDS:
             places = sorted(
-                self.both(lambda queue, known=known: queue.job(known.job)).place
+                self.job(known).place or 0
                 for known in self.on(board)
                 if known.state is JobState.WAITING
             )
