@@ -122,8 +122,9 @@ class JobQueue(Protocol):
         whatever state it is in.
 
         Raises:
+            BadRequest: The key is empty or too long.
             Conflict: The key was used for another request.
-            Unavailable: Too many jobs wait on the board.
+            Unavailable: Too many jobs wait on the board, or of this matter.
         """
         ...
 

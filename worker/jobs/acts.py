@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 import msgspec
 from msgspec.structs import replace
 
-from protocol.errors import Conflict, ErrorValue, Internal, Unavailable
+from protocol.errors import BadRequest, Conflict, ErrorValue, Internal, Unavailable
 from protocol.events import (
     Completed,
     Event,
@@ -53,6 +53,9 @@ MOST_WAITING: Final = 500
 
 MOST_OF_ONE_MATTER: Final = 100
 """Of these, jobs of one matter: a script run wild in one matter leaves room for the others."""
+
+MOST_KEY_CHARS: Final = 200
+"""Longest idempotency key, in characters; a UUID has 36."""
 
 _ACTIVE: Final = frozenset({JobState.WAITING, JobState.RUNNING})
 
@@ -316,8 +319,8 @@ def _check_new(new: NewJob) -> None:
     wordless.check_hash(new.request_sha256, "request_sha256")
     if not 0 <= new.weight_s < float("inf"):
         raise ValueError("a weight is a finite number of seconds, 0 or more")
-    if not 0 < len(new.key) <= 200:
-        raise ValueError("a key has 1 to 200 characters")
+    if not 0 < len(new.key) <= MOST_KEY_CHARS:  # the one value here that a client makes up
+        raise BadRequest(f"a key has 1 to {MOST_KEY_CHARS} characters")
 
 
 def _rest(row: JobRow, rest_s: float | None) -> float:
