@@ -7,6 +7,7 @@ on when one is lost.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import time
 from typing import Final, Protocol
@@ -98,7 +99,8 @@ class Line:
             LineLost: The line broke.
         """
         hello = Hello(lowest=frames.VERSION, highest=frames.VERSION, client=client)
-        await self._send(hello)
+        with contextlib.suppress(LineLost):  # a line that is closing may still say why
+            await self._send(hello)
         while True:
             frame = await self._next()
             if isinstance(frame, Welcome):

@@ -95,7 +95,7 @@ class Box:
         kind, blob = (public or self.folder / "host.pub").read_text().split()[:2]
         self.known_hosts.write_text(f"[127.0.0.1]:{self.gateway.port} {kind} {blob}\n")
 
-    async def start_worker(self) -> None:
+    async def start_worker(self, *more: str) -> None:
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[2])}
         with (self.folder / "worker.log").open("ab") as log:
             self.worker = await asyncio.create_subprocess_exec(
@@ -103,6 +103,7 @@ class Box:
                 str(WORKER),
                 str(self.folder),
                 str(self.socket),
+                *more,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
                 env=environment,

@@ -1,6 +1,6 @@
 """A worker for the tests of the line: real service, queue and runner, and work that only counts.
 
-    python line_worker.py STATE SOCKET
+    python line_worker.py STATE SOCKET [PING_S]
 
 A question ``count N`` makes a job of N progress events, a step each, so a killed worker goes on
 where it was. The word PAGE asks for that many characters of a page.
@@ -52,6 +52,7 @@ class Counting:
         self.state = state
         self.queue = queue
         self.decided: list[str] = []
+        """Keys of the decisions carried out."""
 
     async def ask(self, request: Ask, caller: Caller) -> Accepted:
         digest = hashlib.sha256(request.question.encode()).hexdigest()
@@ -100,10 +101,10 @@ class Counting:
         await self.queue.stop(request.job)
         return Done()
 
-    async def decide(self, request: Decide, caller: Caller) -> Done:
-        await asyncio.sleep(0.05)
+    async def decide(self, request: Decide, caller: Caller) -> HealthIs:
         self.decided.append(request.key)
-        return Done()
+        await asyncio.sleep(0.05)
+        return HealthIs(parts={"decided": ("ok", str(len(self.decided)))})
 
     async def health(self, request: Health, caller: Caller) -> HealthIs:
         return HealthIs(parts={"worker": ("ok", "counting")})
@@ -135,7 +136,7 @@ class Counting:
         )
 
 
-async def main(state: Path, socket: Path) -> None:
+async def main(state: Path, socket: Path, ping_s: float = 20.0) -> None:
     async def idle(board: str) -> None:
         return None
 
@@ -143,7 +144,9 @@ async def main(state: Path, socket: Path) -> None:
     counting = Counting(state, queue)
     runner = Runner(queue, {"a": 1}, counting.work, idle=idle)
     registry = RegistryFile(state / "users.toml")
-    server = Server(socket, counting.table(), registry, uids={0, 1000}, limits=Limits())
+    server = Server(
+        socket, counting.table(), registry, uids={0, 1000}, limits=Limits(ping_s=ping_s)
+    )
     await runner.start()
     await server.start()
     sys.stdout.write("ready\n")
@@ -153,4 +156,4 @@ async def main(state: Path, socket: Path) -> None:
 
 if __name__ == "__main__":
     setup()
-    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2]), *map(float, sys.argv[3:])))

@@ -54,6 +54,7 @@ class Session:
         self._following: set[asyncio.Task[None]] = set()
         self._free = asyncio.Semaphore(limits.calls_at_once)
         self._heard_at = time.monotonic()
+        self._listening = True
 
     async def run(self) -> None:
         """Serves the line until either end is done with it."""
@@ -75,6 +76,7 @@ class Session:
             async with asyncio.TaskGroup() as group:
                 beat = group.create_task(self._beat())
                 await self._read(who, lines)
+                self._listening = False
                 # The peer may close his sending side and still wait for what he asked.
                 await self._settle()
                 beat.cancel()
@@ -145,7 +147,10 @@ class Session:
         number = 0
         while True:
             await asyncio.sleep(self._limits.ping_s)
-            if time.monotonic() - self._heard_at > _SILENT_PINGS * self._limits.ping_s:
+            # One who closed his sending side or whose calls fill the line cannot be heard.
+            deaf = not self._listening or self._free.locked()
+            silent_s = time.monotonic() - self._heard_at
+            if not deaf and silent_s > _SILENT_PINGS * self._limits.ping_s:
                 raise Unavailable("nothing was heard on this line for too long")
             number += 1
             await self._line.send(Ping(number=number))
