@@ -142,9 +142,11 @@ def _decode(decoder: msgspec.json.Decoder[_T], line: bytes) -> _T:
 
 
 def _field(error: msgspec.ValidationError) -> str:
-    """What msgspec says of the shape, without the value a tag may carry."""
+    """What msgspec says of the shape, without the value that a wrong choice or tag would repeat."""
     text = str(error)
-    return text if "Invalid value" not in text else "unknown type of frame or request"
+    if not text.startswith("Invalid"):
+        return text
+    return f"none of the values that stand there - at {text.rpartition(' - at ')[2]}"
 
 
 class LineSplitter:

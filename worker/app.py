@@ -135,8 +135,8 @@ class App:
                 stack.push_async_callback(self._boards[board.name].engine.stop)
             stack.push_async_callback(self._end_starts)
             office = Office(shelf=shelf, queue=queue, audit=settings.state / "audit", now=utc_now)
-            embedder = open_embedder(settings)
-            runner = self._runner(queue, shelf, embedder)
+            pipeline = self._pipeline(queue, shelf)
+            runner = self._runner(queue, shelf, pipeline)
             server = Server(
                 run / SOCKET,
                 self._handlers(office, queue),
@@ -148,33 +148,27 @@ class App:
             self._starts = [
                 asyncio.create_task(_start(name, board)) for name, board in self._boards.items()
             ]
-            self._starts.append(asyncio.create_task(self._warm(embedder)))
+            self._starts.append(asyncio.create_task(pipeline.warm()))
             await runner.start()
             stack.push_async_callback(runner.shut_down)
             yield self
-
-    async def _warm(self, embedder: Embedder) -> None:
-        """Loads the embedder's weights before the first question needs them."""
-        try:
-            await asyncio.to_thread(embedder.embed_question, "warm")
-        except AppError as error:
-            _LOG.warning("embedder.away", code=error.code)
 
     async def _end_starts(self) -> None:
         for task in self._starts:
             task.cancel()
         await asyncio.gather(*self._starts, return_exceptions=True)
 
-    def _runner(self, queue: JobQueue, shelf: Shelf, embedder: Embedder) -> Runner:
-        pipeline = Pipeline(
+    def _pipeline(self, queue: JobQueue, shelf: Shelf) -> Pipeline:
+        return Pipeline(
             shelf=shelf,
             boards=self._boards,
-            embedder=embedder,
+            embedder=open_embedder(self.settings),
             settings=self.settings,
             job=queue.job,
             now=utc_now,
         )
 
+    def _runner(self, queue: JobQueue, shelf: Shelf, pipeline: Pipeline) -> Runner:
         async def idle(board: str) -> None:
             await self._boards[board].engine.wait_idle(_IDLE_S)
 

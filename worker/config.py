@@ -156,7 +156,9 @@ def load(
     try:
         settings = msgspec.convert(values, Settings, strict=False, dec_hook=_path)
     except msgspec.ValidationError as error:
-        raise BadRequest(f"settings: {error}", next_step="see secondchair-worker doctor") from None
+        raise BadRequest(
+            f"settings: {_without_value(str(error))}", next_step="see secondchair-worker doctor"
+        ) from None
     return Loaded(settings=settings, sources=sources)
 
 
@@ -167,6 +169,13 @@ def _read(path: Path) -> dict[str, Any]:
         raise BadRequest(f"the settings file cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         raise BadRequest("the settings file is not TOML") from None
+
+
+def _without_value(said: str) -> str:
+    """What msgspec says of the shape; of a wrong choice it would repeat the value."""
+    if not said.startswith("Invalid"):
+        return said
+    return f"none of the values this key takes - at {said.rpartition(' - at ')[2]}"
 
 
 def _path(kind: type, value: object) -> object:

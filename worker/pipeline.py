@@ -30,7 +30,7 @@ from protocol.answers import (
     Table,
     Verdict,
 )
-from protocol.errors import BadRequest
+from protocol.errors import AppError, BadRequest
 from protocol.events import Completed, Stage
 from protocol.jobs import Ask, Extract, Find, Ingest, Job, Summarize, WorkRequest
 from rag.embedding import Embedder
@@ -94,6 +94,14 @@ class Pipeline:
         self._settings = settings
         self._job = job
         self._now = now
+
+    async def warm(self) -> None:
+        """Loads the embedder's weights before the first question needs them."""
+        async with self._embedding:
+            try:
+                await asyncio.to_thread(self._embedder.embed_question, "warm")
+            except AppError as error:
+                _LOG.warning("embedder.away", code=error.code)
 
     async def work(self, context: JobContext) -> Completed:
         """Runs one job.

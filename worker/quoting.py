@@ -28,9 +28,11 @@ _TURN: Final = re.compile(
 _ITEM: Final = re.compile(
     r"(?:\(?\d{1,3}[.)]|\d{1,2}(?:\.\d{1,2}){1,3}\.?|\([a-z]{1,3}\)|[•●▪*-]|¶ ?\d+)[ \t]+\S"
 )
-_ANSWERS: Final = re.compile(r"^[ \t]*(?:\d{1,2}[ \t]+)?A\.?[ \t]+\S", re.MULTILINE)
-_FEW_ANSWERS: Final = 3
-"""With fewer lines that begin with "A." a text is no transcript, and "PRAYER: ..." no speaker."""
+_QUESTIONS: Final = re.compile(r"^[ \t]*(?:\d{1,2}[ \t]+)?Q\.?[ \t]+\S", re.MULTILINE)
+_FEW_QUESTIONS: Final = 2
+"""With fewer lines that begin with "Q." a text is no transcript, and "PRAYER: ..." no speaker."""
+_FEW_NUMBERS: Final = 4
+"""Some page must count on this often before any page's first numbers are printed line numbers."""
 _LABEL: Final = re.compile(r"[A-Z][\w-]*(?: [\w-]+){0,3}:[ \t]+\S")
 _HEADER: Final = re.compile(
     r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To|보낸 ?사람|받는 ?사람|날짜|제목):"
@@ -127,11 +129,12 @@ def sentences(
 
 def _units(text: str, pages: Sequence[PageInfo]) -> Iterator[_Unit]:
     furniture = _furniture(text, pages)
-    transcript = len(_ANSWERS.findall(text)) >= _FEW_ANSWERS
+    transcript = len(_QUESTIONS.findall(text)) >= _FEW_QUESTIONS
     unit = _Unit()
+    steps = max((_steps(text, page)[0] for page in pages), default=0)
     for page in pages:
         lines = list(_lines(text, page.start, page.end))
-        numbered = _is_numbered([text[start:end] for start, end in lines])
+        numbered = steps >= _FEW_NUMBERS and _is_numbered(*_steps(text, page))
         for start, end in lines:
             if (start, end) in furniture:
                 continue
@@ -226,12 +229,16 @@ def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         start = stop + 1
 
 
-def _is_numbered(lines: Sequence[str]) -> bool:
-    """Whether a page prints line numbers: most lines start with the number after the one before."""
+def _steps(text: str, page: PageInfo) -> tuple[int, int]:
+    """How many lines of a page print the number after the one before, and how many are filled."""
+    lines = [text[start:end] for start, end in _lines(text, page.start, page.end)]
     numbers = [int(match[1]) for line in lines if (match := _NUMBERED.match(line))]
     steps = sum(1 for a, b in itertools.pairwise(numbers) if b == a + 1)
-    filled = sum(1 for line in lines if line.strip())
-    return steps >= 4 and steps >= 0.6 * (filled - 1)
+    return steps, sum(1 for line in lines if line.strip())
+
+
+def _is_numbered(steps: int, filled: int) -> bool:
+    return steps > 0 and steps >= 0.6 * (filled - 1)
 
 
 def _body(text: str, start: int, end: int, *, numbered: bool) -> tuple[int, int] | None:

@@ -43,6 +43,14 @@ def text_sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def live_state(answer: Answer) -> ReviewState:
+    """The state that counts: a decision on another text than this one is void."""
+    decision = answer.decision
+    if decision is None or decision.answer_sha256 != text_sha256(answer.text):
+        return ReviewState.AWAITING
+    return answer.review
+
+
 def open_items(answer: Answer) -> tuple[Finding, ...]:
     """The items that are not green: each wants a reason before approval."""
     return tuple(item for item in answer.items if item.verdict in AMBER | RED)
@@ -61,9 +69,10 @@ def decide(answer: Answer, request: Decide, *, by: UserName, at: dt.datetime) ->
         raise Conflict("the text changed since it was shown", next_step="open it again and decide")
     if request.state is ReviewState.FINAL:
         raise BadRequest("final is reached by exporting an approved text")
-    if request.state not in _NEXT[answer.review]:
+    state = live_state(answer)
+    if request.state not in _NEXT[state]:
         raise Conflict(
-            f"a reply that is {answer.review.lower()} cannot become {request.state.lower()}"
+            f"a reply that is {state.lower()} cannot become {request.state.lower()}"
         )
     if request.state is ReviewState.APPROVED:
         missing = [
@@ -88,11 +97,7 @@ def finalize(answer: Answer, *, by: UserName, at: dt.datetime) -> Decision:
         Conflict: No live approval of exactly this text.
     """
     decision = answer.decision
-    if (
-        answer.review not in MAY_LEAVE
-        or decision is None
-        or decision.answer_sha256 != text_sha256(answer.text)
-    ):
+    if decision is None or live_state(answer) not in MAY_LEAVE:
         raise Conflict(
             "only an approved reply can be exported",
             next_step="a reviewer approves it first (/approve)",

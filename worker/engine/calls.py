@@ -13,6 +13,7 @@ from contextlib import aclosing
 from protocol.errors import AppError, Unavailable
 from worker.engine import (
     AnswerMalformed,
+    EngineLost,
     Finished,
     FinishReason,
     PromptProgress,
@@ -38,11 +39,11 @@ class _Call:
         self.request = request
         self.events: asyncio.Queue[StreamEvent | AppError | None] = asyncio.Queue()
         self.task: asyncio.Task[None] | None = None
-        self.stopped: FinishReason | None = None
+        self.stopped: FinishReason | AppError | None = None
         self.usage = Usage()
         self.text: list[str] = []
 
-    def stop(self, reason: FinishReason) -> None:
+    def stop(self, reason: FinishReason | AppError) -> None:
         if self.stopped is None and self.task is not None and not self.task.done():
             self.stopped = reason
             self.task.cancel()
@@ -133,9 +134,9 @@ class Calls:
             raise Unavailable("the engine still works on what was stopped") from error
 
     async def close(self) -> None:
-        """End every call and forget every slot: the engine is gone."""
+        """End every call as lost and forget every slot: the engine is gone."""
         for call in tuple(self._calls.values()):
-            call.stop(FinishReason.CANCELLED)
+            call.stop(EngineLost("the engine went away while it worked"))
         for release in tuple(self._releases):
             release.cancel()
         if self._releases:
@@ -179,7 +180,11 @@ class Calls:
         except asyncio.CancelledError:
             if call.stopped is None:
                 raise
-            call.events.put_nowait(call.cut_short(call.stopped))
+            ended = call.stopped
+            if isinstance(ended, FinishReason):
+                call.events.put_nowait(call.cut_short(ended))
+            else:
+                call.events.put_nowait(ended)
         except AppError as error:
             call.events.put_nowait(error)
         except Exception as error:  # a fault of ours must reach the caller, not end in a task

@@ -194,7 +194,8 @@ class Scripted:
         self._working += 1
         try:
             words = _words(request.matter, request.prompt)
-            reused = self._reuse(request.matter, words) if request.limits.reuse else 0
+            known = self._reuse(request.matter, words)
+            reused = known if request.limits.reuse else 0
             for done in _batches(reused, len(words), line.steps):
                 yield PromptProgress(total=len(words), cached=reused, processed=done)
                 await self._pause(line.prefill_step_s)

@@ -1,0 +1,105 @@
+"""Sentences that can be quoted: no furniture in the words, exact offsets, answers paired."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verify.source import pages_of
+from worker.quoting import sentences
+
+TRANSCRIPT = (
+    " 1 EXAMINATION BY MS. LINDQVIST\n"
+    " 2 Q. When did you report the leak?\n"
+    " 3 A. I reported it on January 9,\n"
+    "NG-000212\f"
+    " 1 2024, and again on January 23, 2024.\n"
+    " 2 Q. In writing?\n"
+    " 3 MR. ABARA: Objection, form.\n"
+    " 4 THE WITNESS: The second time, yes.\n"
+    " 5 BY MS. LINDQVIST:\n"
+    " 6 Q. And the first?\n"
+    " 7 A. I told Mr. Osei in person.\n"
+    "NG-000213"
+)
+
+
+def found(text):
+    return sentences("d", text, pages_of(text))
+
+
+def words(text):
+    return [one.words for one in found(text)]
+
+
+def test_an_answer_runs_over_a_page_end_without_stamp_and_line_numbers():
+    answer = found(TRANSCRIPT)[2]
+    assert answer.words == "I reported it on January 9, 2024, and again on January 23, 2024."
+    assert answer.turn == "answer"
+    assert TRANSCRIPT[slice(*answer.question)] == "When did you report the leak?"
+
+
+def test_counsel_is_not_the_witness():
+    turns = {one.words: one.turn for one in found(TRANSCRIPT)}
+    assert turns["Objection, form."] == "MR. ABARA"
+    assert turns["The second time, yes."] == "answer"
+    assert turns["BY MS. LINDQVIST:"] == ""
+    assert turns["In writing?"] == "question"
+
+
+def test_the_witness_answers_the_question_before_the_objection():
+    answer = next(one for one in found(TRANSCRIPT) if one.words == "The second time, yes.")
+    assert TRANSCRIPT[slice(*answer.question)] == "In writing?"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # An abbreviation ends no sentence.
+        ("Mr. Osei met Dr. Raman at Tidewell Inc. on Monday.",
+         ["Mr. Osei met Dr. Raman at Tidewell Inc. on Monday."]),
+        # A wrapped number in brackets is no numbered item.
+        ("Repairs begin within ten\n(10) days after notice.",
+         ["Repairs begin within ten (10) days after notice."]),
+        # Numbered paragraphs stand alone.
+        ("1. The rent is $5.\n2. The term is one year.",
+         ["The rent is $5.", "The term is one year."]),
+        # A blank line ends a paragraph that has no full stop.
+        ("Heading of sorts\n\nThe body begins here.",
+         ["Heading of sorts", "The body begins here."]),
+        # Rows of a table are not glued to one another.
+        ("Pumping 12 May $18,250.00\nDrying 13 May $412,500.00",
+         ["Pumping 12 May $18,250.00", "Drying 13 May $412,500.00"]),
+        # Korean sentences end with their particle and stop.
+        ("계약은 유효하다. 임차인은 통지하였다.", ["계약은 유효하다.", "임차인은 통지하였다."]),
+        # "PRAYER: ..." is no speaker where nobody answers.
+        ("PRAYER: judgment for plaintiff.", ["PRAYER: judgment for plaintiff."]),
+    ],
+)  # fmt: skip
+def test_where_sentences_end(text, expected):
+    assert words(text) == expected
+
+
+def test_running_heads_are_left_out():
+    bodies = ["The roof was dry.", "Water came from the riser.", "Nobody called a plumber."]
+    pages = [f"Case 24-CV-1 Page {n} of 3\n{body}\n{n}" for n, body in enumerate(bodies, start=1)]
+    assert words("\f".join(pages)) == bodies
+
+
+def test_message_headers_are_told_apart():
+    text = "From: A <a@x.example>\nDate: Tue, 16 Jan 2024\n\nThe roof is dry."
+    assert [(one.turn, one.words) for one in found(text)][-1] == ("", "The roof is dry.")
+    assert all(one.turn == "header" for one in found(text)[:-1])
+
+
+@given(st.text(alphabet=st.sampled_from('AQ.1 \n\f"ab?:한가–$0'), max_size=200))
+def test_a_sentence_begins_and_ends_with_its_own_characters(text):
+    for one in found(text):
+        assert one.words[0] == text[one.start]
+        assert one.words[-1] == text[one.end - 1]
+
+
+@given(st.text(max_size=300))
+def test_nothing_is_raised_for_any_text(text):
+    found(text)
