@@ -107,7 +107,7 @@ _BOUND = re.compile(
     r"|(?P<OVER>over|more\s+than|(?:in\s+)?excess\s+of|exceed(?:s|ed|ing)?|greater\s+than|above|mehr\s+als)"
     r"|(?P<UNDER>under|less\s+than|fewer\s+than|below|almost|nearly|weniger\s+als)"
     r"|(?P<ABOUT>about|approximately|around|roughly|some|circa|ca\.|est(?:imated|\.)|rund|etwa|environ|약))"
-    r"\s{0,12}(?:a\s+total\s+of\s+)?(?:US|USD|U\.S\.)?\s?[($]?\s?$"
+    r"\s{0,60}(?:a\s+total\s+of\s+)?(?:US|USD|U\.S\.)?\s?[($]?\s?$"
 )
 _NOT_UNITS = frozenset(
     "and or the of in to for on at by with from per as is was were are but which that than a an if be shall will may not".split()

@@ -8,9 +8,11 @@ item of the record that fits the clause better wins. Nothing here gives a verdic
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from verify.namelists import COMMON_CAPITALS
 from verify.surroundings import (
     ITEM,
     LEFT_CHARS,
@@ -40,6 +42,10 @@ DISAGREES = 0.45
 """Below this the words are about something else."""
 BETTER_BY = 0.12
 """By how much another item must fit the clause better to be the one that was meant."""
+_QUESTION_MARK = re.compile(
+    r"(?m)^[ \t]*(?:\d{1,2}[ \t]+)?(?P<who>Q|A|QUESTION|ANSWER|문|답)(?:\.|:|\)|[ \t]{2,})"
+)
+_CAPITALISED = re.compile(r"(?<![\w'’])[A-ZÀ-Þ][a-zß-ÿ]+(?:['’][A-Za-z]+)?(?!\w)")
 VERBATIM_WORDS = 5
 """So many equal words in a row before an item are a quotation of its place."""
 BEYOND_ANOTHER = 0.3
@@ -62,6 +68,8 @@ class Clause:
     negations: frozenset[str]
     sequence: frozenset[str]
     """Words of order: first, again, last."""
+    names: frozenset[str]
+    """Stems of capitalised words: who or what the clause is about."""
     deadline: bool
 
 
@@ -83,6 +91,8 @@ class Agreement:
     """The negation that one side has and the other lacks, empty when there is none."""
     sequence: str
     """A word of order that the reply has and the record lacks."""
+    unnamed: tuple[str, ...] = ()
+    """Names of the clause that do not stand in the item's own part of the sentence."""
 
     @property
     def rank(self) -> float:
@@ -124,8 +134,17 @@ def clause_of(
         plain=frozenset(plain),
         negations=negations(own),
         sequence=frozenset(own) & SEQUENCE_WORDS,
-        deadline=any(word in DEADLINE_WORDS or stem(word) in DEADLINE_WORDS for word in plain),
+        names=_names(text, start, item, end, frozenset(map(stem, own))),
+        deadline=any(map(_is_deadline, plain)),
     )
+
+
+def _names(text: str, start: int, item: Span, end: int, own: frozenset[str]) -> frozenset[str]:
+    """Capitalised words that are no common words; all capitals say nothing."""
+    words = _CAPITALISED.findall(text[start : item[0]] + " " + text[item[1] : end])
+    folded = {fold(word) for word in words if fold(word) not in COMMON_CAPITALS}
+    names = {stem(word) for word in folded if carries_event(word) and word not in REPORTING_WORDS}
+    return frozenset(names & own)
 
 
 def _after_colon(text: str, start: int, at: int) -> int:
@@ -164,11 +183,15 @@ def _weighed(
     for beyond, piece in enumerate(pieces):
         words = words_of(fold(piece))
         for word in reversed(words) if backward else words:
-            if not carries_event(word) or word in REPORTING_WORDS or word in DEADLINE_WORDS:
+            if not carries_event(word) or word in REPORTING_WORDS or _is_deadline(word):
                 continue
             weight = max(0.3, 1.0 - 0.08 * len(found)) * (BEYOND_ANOTHER if beyond else 1.0)
             found.append((stem(word), weight))
     return found
+
+
+def _is_deadline(word: str) -> bool:
+    return word in DEADLINE_WORDS or stem(word) in DEADLINE_WORDS
 
 
 def compare(clause: Clause, around: Surroundings) -> Agreement:
@@ -185,11 +208,13 @@ def compare(clause: Clause, around: Surroundings) -> Agreement:
     verbatim = run >= VERBATIM_WORDS and sum(map(carries_event, clause.run[:run])) >= 2
     score = held / total if total else 0.0
     there = _negations_there(clause, around)
+    unnamed = {word for word in clause.names if around.weight_of(word) < OWN_PART}
     order = {word for word in clause.sequence if around.weight_of(stem(word)) < OWN_PART}
     if verbatim:
         score = max(score, 0.9)
         there |= clause.negations & negations(around.run[run - 1 :: -1])
         order -= set(around.run[:run])
+        unnamed -= set(map(stem, around.run[:run]))
     key = clause.key is not None and around.weight_of(clause.key) >= OWN_PART
     return Agreement(
         score=score,
@@ -199,6 +224,7 @@ def compare(clause: Clause, around: Surroundings) -> Agreement:
         missing=tuple(missing),
         negation=", ".join(sorted(clause.negations ^ there)),
         sequence=", ".join(sorted(order)),
+        unnamed=tuple(sorted(unnamed)),
     )
 
 
@@ -240,6 +266,17 @@ def _said(word: str, said: set[str]) -> list[str]:
     return [stem(word)] if stem(word) in said else []
 
 
+def _in_question(text: str, at: int) -> bool:
+    """Whether the nearest mark of question or answer before ``at`` is a question's."""
+    marks = _QUESTION_MARK.findall(text, max(0, at - 1_500), at)
+    return (
+        bool(marks)
+        and marks[-1] in ("Q", "QUESTION", "문")
+        and {"A", "ANSWER", "답"} & {*_QUESTION_MARK.findall(text, max(0, at - 5_000), at + 5_000)}
+        != set()
+    )
+
+
 # --- weighing one place against another ---
 
 
@@ -262,24 +299,33 @@ def fits_as_well(rival: Agreement, own: Agreement, clause: Clause) -> bool:
     return thin or (rival.score >= own.score and rival.run > own.run)
 
 
-def disagreement(clause: Clause, words: Agreement, item: str) -> str:
+def disagreement(clause: Clause, words: Agreement, title: str, text: str, at: int) -> str:
     """Why the words around a held item do not carry a green mark; empty when they do.
 
     Args:
         clause: The reply's clause.
         words: How it agrees with the place.
-        item: "Date" or "Figure", for the sentence.
+        title: The title of the document: who it names speaks in it, but for quoted mail.
+        text: The document.
+        at: Where the item stands in it.
     """
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    speakers = set() if line.lstrip().startswith(">") else set(map(stem, words_of(fold(title))))
+    strangers = sorted(set(words.unnamed) - speakers)
+    if _in_question(text, at):
+        return "Found in a question put to a witness, not in an answer"
+    if strangers and words.score >= DISAGREES:
+        return f"Found, but the record does not name {strangers[0].title()} there"
     if clause.key is None and not words.verbatim:
-        return f"{item} found, but the reply says too little around it to compare"
+        return f"Found, but the reply says too little around it to compare"
     if words.negation:
-        return f'{item} found, but one side says "{words.negation}" and the other does not'
+        return f'Found, but one side says "{words.negation}" and the other does not'
     if words.sequence:
-        return f'{item} found, but the record does not say "{words.sequence}" there'
+        return f'Found, but the record does not say "{words.sequence}" there'
     if words.score < DISAGREES:
-        return f"{item} found, but the record's words there do not speak of this"
+        return f"Found, but the record's words there do not speak of this"
     if not words.good:
         missing = ", ".join(words.missing[:4])
-        reason = f"{item} found, but the words around it agree only in part"
+        reason = f"Found, but the words around it agree only in part"
         return f"{reason}: {missing}" if missing else reason
     return ""

@@ -309,7 +309,13 @@ class _Look:
             return f"The record counts it per {best.figure.per}, the reply per {self.item.per}"
         if bool(self.item.per) != bool(best.figure.per) and self.item.per:
             return f'The record does not say "per {self.item.per}" there'
-        return disagreement(self.clause, best.agreement, "Figure")
+        return disagreement(
+            self.clause,
+            best.agreement,
+            best.info.title,
+            self.source.text(best.info.id),
+            best.figure.start,
+        )
 
     def _absent(
         self, first: list[DocumentInfo], facts: list[DocumentInfo], rest: list[DocumentInfo]

@@ -56,8 +56,10 @@ def stem(word: str) -> str:
     word = re.sub(r"['’]s?$", "", word)
     if CJK.search(word):
         return _korean_stem(word)
-    if word in IRREGULAR:
-        return IRREGULAR[word]
+    return _IRREGULAR.get(word) or _IRREGULAR.get(_stripped(word), _stripped(word))
+
+
+def _stripped(word: str) -> str:
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= 3 and not word.endswith("ss"):
             shorter = word[: -len(suffix)]
@@ -65,9 +67,11 @@ def stem(word: str) -> str:
                 shorter += "y"
             elif len(shorter) > 3 and shorter[-1] == shorter[-2] and suffix in ("ed", "ing"):
                 shorter = shorter[:-1]
-            shorter = shorter.removesuffix("e") if len(shorter) > 3 else shorter
-            return IRREGULAR.get(shorter, shorter)
+            return shorter.removesuffix("e") if len(shorter) > 3 else shorter
     return word
+
+
+_IRREGULAR = {form: _stripped(base) for form, base in IRREGULAR.items()}
 
 
 def _korean_stem(word: str) -> str:

@@ -50,6 +50,7 @@ _EARLIER = re.compile(r"(?i)^\W{0,2}(?:earlier|before\s+that|previously|prior)\b
 _KOREAN_LATER = re.compile(r"^\s?(?:간|이\s?지난|후|뒤|이내|째)")
 _KOREAN_EARLIER = re.compile(r"^\s?전")
 _PLUS = re.compile(r"(?i)(?:\bplus|\+|\badd(?:ing)?)\s*$")
+_ASIDE = re.compile(r"^\s*,\s*(?:when|on\s+which|the\s+da(?:y|te))\b[^,;.]{0,60}(?=,)")
 _RESULT_GAP = re.compile(
     r"(?i)[\s,;:()–—=-]*(?:(?:is|was|falls?|fell|ends?|ended|expires?|expired|would|will|be|on|to|by|i\.?e\.?|that|which|"
     r"means?|namely|gives?|runs?|ran|makes?|the|due|date|deadline|therefore|thus|or|of|until|at|latest|no|later|than|"
@@ -134,4 +135,5 @@ def _short(gap: str) -> bool:
 
 
 def _reaches(gap: str) -> bool:
+    gap = _ASIDE.sub("", gap, count=1)
     return len(gap) < 90 and _RESULT_GAP.fullmatch(gap) is not None

@@ -32,6 +32,8 @@ GAP = r"[\s\u00ad\u200b·]{0,40}"
 
 MONTH = re.compile(rf"(?<!{_LETTER})(?:{_cases(list(MONTHS))})(?!{_LETTER})")
 
+MONTH_JUST_BEFORE = re.compile(rf"(?<!{_LETTER})(?:{_cases(list(MONTHS))})\.?\s{{0,3}}$")
+
 _ORDINAL = r"(?:st|nd|rd|th|d|ST|ND|RD|TH|er|ER|º|°)"
 _JOIN = r"(?:-|–|—|to|and|or|through|thru|&|bis|und|et|au)"
 _YEAR = r"(?:1[4-9]|20)\d\d"

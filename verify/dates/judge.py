@@ -319,7 +319,9 @@ class _Look:
         doubt = doubt_about(self.source, best.stretch)
         if doubt:
             return f"Date found, but {doubt}"
-        reason = disagreement(clause, words, "Date")
+        reason = disagreement(
+            clause, words, best.info.title, self.source.text(best.info.id), best.mention.start
+        )
         if reason:
             return reason
         if len(clause.words) < 2 and not (self.named.documents or words.run):

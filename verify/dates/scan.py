@@ -143,13 +143,17 @@ def _day_first(text: str, found: re.Match[str], month: int, language: str) -> Da
     years, end = _year_after(text, found.end())
     if not years and (found.group().islower() or _is_label(text, back.start("day"))):
         return None
-    first = int(back["first"]) if back["first"] else None
+    first, start = int(back["first"]) if back["first"] else None, back.start()
+    if first and g.MONTH_JUST_BEFORE.search(
+        text, max(0, back.start("first") - 14), back.start("first")
+    ):
+        first, start = None, back.start("day")  # "August 7 to 23 September 2006"
     readings = _one(*(_valid(year, month, first or day) for year in years or (None,)))
     last = _valid(years[-1] if years else None, month, day) if first else None
     if not readings or (first and last is None):
         return None
     return DateMention(
-        start=back.start(),
+        start=start,
         end=end if years else found.end(),
         readings=readings,
         weekday=_weekday(back),
