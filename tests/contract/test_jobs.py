@@ -297,6 +297,21 @@ async def test_a_paused_board_gives_nothing_and_lets_the_running_job_end(
     assert (await claimed(queue)).job == behind.id
 
 
+async def test_a_matter_that_had_its_turn_waits_for_the_others_though_its_job_is_shorter(
+    queue: JobQueue,
+) -> None:
+    for weight_s in (1, 1, 1):
+        await queue.add(new("M-AAAA", weight_s=weight_s))
+    for matter in ("M-BBBB", "M-CCCC"):
+        await queue.add(new(matter, weight_s=300))
+    served = []
+    for _ in range(5):
+        lease = await claimed(queue)
+        served.append(lease.matter[-1])
+        await queue.end(lease, done())
+    assert "".join(served) == "ABCAA"
+
+
 async def test_boards_are_listed_with_their_load(queue: JobQueue) -> None:
     await queue.set_places("board-B", 2)
     await queue.pause("board-B")

@@ -196,8 +196,8 @@ class DurableQueue(Keeper):
                 loop.call_soon_threadsafe(self._bells.ring, frozenset(self._acts.rung))
             return result
 
-        # Shielded: an act that has begun is finished, and rings, though nobody waits for it.
-        return await asyncio.shield(loop.run_in_executor(self._thread, run))
+        # A caller that is cancelled takes back an act that has not begun; one that has is finished.
+        return await loop.run_in_executor(self._thread, run)
 
 
 def statements() -> dict[str, str]:

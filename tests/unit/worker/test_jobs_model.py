@@ -54,6 +54,7 @@ class Known:
         self.stop_asked = False
         self.crashes = 0
         self.crashes_ever = 0
+        self.turns_before = 0
         self.lease: Lease | None = None
         self.beaten_at = dt.datetime.min.replace(tzinfo=dt.UTC)
         self.steps: dict[str, dict[str, Any]] = {}
@@ -73,6 +74,7 @@ class Queues(RuleBasedStateMachine):
         self.old_leases: list[Lease] = []
         self.paused: set[str] = set()
         self.places = dict.fromkeys(BOARDS, 1)
+        self.turns: dict[str, list[str]] = {board: [] for board in BOARDS}
         numbers = itertools.count(1)
         self.next_id = JobId("")
         self._made = (JobId(f"J-000000000-{number:04}") for number in numbers)
@@ -148,6 +150,7 @@ class Queues(RuleBasedStateMachine):
         else:
             assert job.state is JobState.WAITING
             self.known[job.id] = Known(job.id, new)
+            self.known[job.id].turns_before = len(self.turns[board])
 
     @rule(board=st.sampled_from(BOARDS), owner=st.sampled_from(OWNERS))
     def claim(self, board: str, owner: str) -> None:
@@ -160,6 +163,7 @@ class Queues(RuleBasedStateMachine):
             known = self.known[lease.job]
             assert known in waiting
             assert lease.attempt == known.crashes_ever + 1
+            self.nobody_is_passed_over(known)
             known.state, known.lease, known.beaten_at = JobState.RUNNING, lease, self.now
 
     @rule(number=st.integers(0, 99), name=st.sampled_from(["one", "two", "three"]))
@@ -326,6 +330,8 @@ class Queues(RuleBasedStateMachine):
         mine = [known for known in self.known.values() if known.new.matter == matter]
         assert set(running) == {k.job for k in mine if k.state is JobState.RUNNING}
         self.forget(mine)
+        for board, turns in self.turns.items():
+            self.turns[board] = ["" if turn == matter else turn for turn in turns]
 
     # --- looking ---
 
@@ -342,6 +348,18 @@ class Queues(RuleBasedStateMachine):
         return self.both(lambda queue: queue.remembered(known.job, name))
 
     # --- parts of the model ---
+
+    def nobody_is_passed_over(self, chosen: Known) -> None:
+        """No matter gets two turns while another waits."""
+        turns = self.turns[chosen.new.board]
+        matter = chosen.new.matter
+        if matter in turns:
+            last = len(turns) - 1 - turns[::-1].index(matter)
+            since = turns[last:]
+            for other in self.on(chosen.new.board):
+                if other.state is JobState.WAITING and other.turns_before <= last:
+                    assert other.new.matter in since
+        turns.append(matter)
 
     def on(self, board: str) -> list[Known]:
         return [known for known in self.known.values() if known.new.board == board]
