@@ -48,6 +48,21 @@ class _Call:
             self.stopped = reason
             self.task.cancel()
 
+    def end(self, task: asyncio.Task[None]) -> None:
+        """Tell the consumer how the task ended; it may have been stopped before it began."""
+        if task.cancelled():
+            if isinstance(self.stopped, FinishReason):
+                self.events.put_nowait(self.cut_short(self.stopped))
+            elif self.stopped is not None:
+                self.events.put_nowait(self.stopped)
+        elif isinstance(error := task.exception(), AppError):
+            self.events.put_nowait(error)
+        elif error is not None:  # a fault of ours must reach the caller, not end in a task
+            fault = Unavailable("the engine's answer could not be read")
+            fault.__cause__ = error
+            self.events.put_nowait(fault)
+        self.events.put_nowait(None)
+
     def note(self, event: StreamEvent) -> None:
         """Keep count, so that a call that is cut short still says what it took."""
         match event:
@@ -153,7 +168,8 @@ class Calls:
             raise ValueError("a call of this id is running")
         call = _Call(request)
         self._calls[request.id] = call
-        call.task = asyncio.create_task(self._work(call, source), name="engine-call")
+        call.task = asyncio.create_task(self._in_slot(call, source), name="engine-call")
+        call.task.add_done_callback(call.end)
         deadline_s = request.limits.deadline_s
         timer = None
         if deadline_s is not None:
@@ -173,28 +189,8 @@ class Calls:
             await asyncio.wait({call.task})
             del self._calls[request.id]
 
-    async def _work(self, call: _Call, source: Source) -> None:
-        """Pump the raw stream into the call's queue, in a task that `cancel` can end."""
-        try:
-            await self._in_slot(call, source)
-        except asyncio.CancelledError:
-            if call.stopped is None:
-                raise
-            ended = call.stopped
-            if isinstance(ended, FinishReason):
-                call.events.put_nowait(call.cut_short(ended))
-            else:
-                call.events.put_nowait(ended)
-        except AppError as error:
-            call.events.put_nowait(error)
-        except Exception as error:  # a fault of ours must reach the caller, not end in a task
-            fault = Unavailable("the engine's answer could not be read")
-            fault.__cause__ = error
-            call.events.put_nowait(fault)
-        finally:
-            call.events.put_nowait(None)
-
     async def _in_slot(self, call: _Call, source: Source) -> None:
+        """Pump the raw stream into the call's queue, in a task that `cancel` can end."""
         await self._free.acquire()
         self._taken += 1
         self._idle.clear()

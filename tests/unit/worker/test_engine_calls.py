@@ -187,6 +187,33 @@ async def test_an_engine_that_is_gone_works_on_nothing() -> None:
     await calls.wait_idle(1)
 
 
+async def test_a_call_stopped_before_it_began_still_ends() -> None:
+    work = Work()
+    calls = Calls(1, work.count)
+    for close in (False, True):
+        task = asyncio.create_task(_all(calls, make_request(), work))
+        while not calls.cancel("r") and not close:
+            await asyncio.sleep(0)
+        if close:
+            await asyncio.sleep(0)
+            await calls.close()
+        ended = await asyncio.wait({task}, timeout=2)
+        assert task in ended[0]
+        assert task.exception() is None or isinstance(task.exception(), EngineLost)
+
+
+async def test_closing_loses_every_call_running_or_waiting() -> None:
+    work = Work()
+    calls = Calls(1, work.count)
+    tasks = [asyncio.create_task(_all(calls, make_request(str(n)), work)) for n in range(2)]
+    await asyncio.sleep(0.01)
+    await calls.close()
+    for task in tasks:
+        with pytest.raises(EngineLost):
+            await task
+    await calls.wait_idle(1)
+
+
 async def test_two_slots_work_together_and_a_third_call_waits() -> None:
     work = Work()
     calls = Calls(2, work.count)
