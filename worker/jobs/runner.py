@@ -247,7 +247,7 @@ class Runner:
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if isinstance(error, LeaseLost):
             raise error
-        if error is None and not context.stopping:
+        if error is None:
             await self._complete(lease, task.result())
         elif context.stopping or isinstance(error, StopAsked):
             await self._queue.end(lease, Stopped())
