@@ -1,11 +1,16 @@
-"""Bounded unpacking: a zip container is looked at before anything of it is unpacked."""
+"""Files that hold files: archives and mail folders, unpacked within bounds.
+
+A zip container is looked at before anything of it is unpacked, also where it is a document.
+"""
 
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 
-from rag.loaders.parts import Unread
+from rag.loaders.options import LoadOptions
+from rag.loaders.parts import Draft, PageDraft, Part, Unread
 
 MOST_BYTES = 400 << 20
 """Unpacked size beyond which a document is not opened."""
@@ -40,3 +45,61 @@ def entry(data: bytes, name: str) -> bytes | None:
         return None
     except Exception:  # zlib's own error and what else damage brings
         return None
+
+
+def read_zip(data: bytes, name: str, options: LoadOptions) -> Draft:
+    """An archive: a list of what is in it, and every file as a document of its own."""
+    check(data)
+    draft = Draft(kind="zip", pages=[PageDraft()])
+    page = draft.pages[0]
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for info in archive.infolist():
+            if info.is_dir():
+                continue
+            shown = _name(info)
+            at = page.add(f"[File: {printable(shown)}]")
+            try:
+                content = archive.read(info)
+            except Exception:  # a damaged entry breaks zlib, the checksum or the method
+                draft.warn("a file in this archive is damaged and could not be unpacked")
+                content = b""
+            draft.parts.append(Part(name=shown, data=content, parent_at=at))
+    if not draft.parts:
+        raise Unread("the archive is empty")
+    return draft
+
+
+def _name(info: zipfile.ZipInfo) -> str:
+    """An entry's name; old Korean archives hold it in CP949 without saying so."""
+    if info.flag_bits & 0x800:
+        return info.filename
+    try:
+        korean = info.filename.encode("cp437").decode("cp949")
+    except UnicodeError:
+        return info.filename
+    return korean if any("가" <= char <= "힣" for char in korean) else info.filename
+
+
+def printable(name: str) -> str:
+    """A name as it may stand in a text: what cannot be seen is left out."""
+    return "".join(char for char in name if char.isprintable())
+
+
+_FROM = re.compile(rb"(?:\A|\r?\n\r?\n)(?=From [^\r\n]{3,200}\r?\n(?:[!-9;-~]+:|>))")
+
+
+def read_mbox(data: bytes, name: str, options: LoadOptions) -> Draft:
+    """A mail folder in one file: every message is a document of its own (RFC 4155)."""
+    starts = [match.end() for match in _FROM.finditer(data)]
+    if not starts:
+        raise Unread("the mail folder holds no message that begins as one should")
+    draft = Draft(kind="mbox", pages=[PageDraft()])
+    page = draft.pages[0]
+    if data[: starts[0]].strip():
+        draft.warn("bytes before the first message were not read")
+    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(data)], strict=True), 1):
+        line_end = data.find(b"\n", start, end) + 1
+        message = re.sub(rb"(?m)^>(>*From )", rb"\1", data[line_end:end])
+        at = page.add(f"[Message {number}]")
+        draft.parts.append(Part(name=f"message {number}.eml", data=message, parent_at=at))
+    return draft

@@ -140,7 +140,8 @@ def _environment() -> dict[str, str]:
         "PYTHONPATH",
         "TESSDATA_PREFIX",
     )
-    return {key: os.environ[key] for key in kept if key in os.environ}
+    threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    return threads | {key: os.environ[key] for key in kept if key in os.environ}
 
 
 def _values(options: LoadOptions) -> dict[str, Any]:

@@ -25,6 +25,8 @@ def read(data: bytes, name: str, options: LoadOptions) -> Draft:
         warnings.simplefilter("ignore")  # oddities of the file; what matters raises
         try:
             image = Image.open(io.BytesIO(data), formats=list(_FORMATS))
+        except Image.DecompressionBombError as error:
+            raise Unread("the picture is too large to be read") from error
         except Exception as error:
             raise Unread("the picture is damaged") from error
         with image:

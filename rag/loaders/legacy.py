@@ -1,6 +1,6 @@
 """Kinds read through an outside program, and kinds that cannot be read yet, each with its reason.
 
-LibreOffice turns .doc, .rtf and .odt into .docx, which the Word loader then reads with its
+LibreOffice turns .doc, .rtf, .odt and .wpd into .docx, which the Word loader then reads with its
 footnotes and comments; where it is absent antiword or catdoc give the plain words of .doc
 (catdoc also those of .rtf).
 """
@@ -24,17 +24,15 @@ _NOT_YET = {
     "doc": "cannot read .doc here: install libreoffice-writer-nogui, antiword or catdoc",
     "rtf": "cannot read .rtf here: install libreoffice-writer-nogui or catdoc",
     "odt": "cannot read .odt here: install libreoffice-writer-nogui",
-    "wpd": "cannot read WordPerfect files: convert to .docx or PDF (LibreOffice does)",
-    "mbox": "cannot read .mbox files: save the messages one by one as .eml",
+    "wpd": "cannot read WordPerfect files here: install libreoffice-writer-nogui",
     "hwp": "cannot read .hwp files: save as PDF or .docx in Hangul",
-    "hwpx": "cannot read .hwpx files: save as PDF or .docx in Hangul",
-    "zip": "cannot read archives: unpack it and add the files themselves",
     "xls": "cannot read .xls workbooks: save as .xlsx",
     "ppt": "cannot read .ppt slides: save as PDF",
     "pptx": "cannot read .pptx slides: save as PDF",
     "ole": "cannot read this kind of file (an OLE container that is no document known here)",
     "unknown": "cannot read this kind of file: neither its content nor its suffix is known",
 }
+_OFFICE = {"doc", "rtf", "odt", "wpd"}
 _STREAMS = (
     ("__properties_version1.0", "msg"),
     ("WordDocument", "doc"),
@@ -63,7 +61,7 @@ def reader(kind: str) -> Callable[[bytes, str, LoadOptions], Draft]:
     """The loader of a kind that has no reader of its own."""
 
     def read(data: bytes, name: str, options: LoadOptions) -> Draft:
-        if kind in {"doc", "rtf", "odt"}:
+        if kind in _OFFICE:
             return _convert(kind, data, name, options)
         raise Unread(_NOT_YET.get(kind, _NOT_YET["unknown"]))
 
@@ -109,7 +107,7 @@ def _office(office: str, original: Path, name: str, options: LoadOptions) -> Dra
 
 def _words(kind: str, original: Path, name: str, options: LoadOptions) -> Draft:
     """The plain words through antiword or catdoc. Raises `Unread` when neither can."""
-    if kind == "odt":
+    if kind not in {"doc", "rtf"}:
         raise Unread(_NOT_YET[kind])
     tools = [("catdoc", ["-d", "utf-8", "-w"])]
     if kind == "doc":

@@ -72,4 +72,11 @@ def _lookalike(name: str) -> str:
     return ""
 
 
-_TESTS = (_bidi, _unseen, _order, _double, _lookalike)
+def _outside(name: str) -> str:
+    parts = name.replace("\\", "/").split("/")
+    if ".." in parts or name.startswith(("/", "\\")) or re.match(r"^[A-Za-z]:[\\/]", name):
+        return "the file name leads to another folder"
+    return ""
+
+
+_TESTS = (_outside, _bidi, _unseen, _order, _double, _lookalike)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePath
 
 from protocol.errors import AppError, NotFound, Refused
-from rag.loaders import legacy, names, plain
+from rag.loaders import archive, legacy, names, plain
 from rag.loaders.options import MAX_DEPTH, LoadOptions
 from rag.loaders.parts import Draft, Part, Unread
 from rag.loaders.textual import decode
@@ -23,6 +23,8 @@ Reader = Callable[[bytes, str, LoadOptions], Draft]
 """Bytes, name as given and options in; a draft out. Raises `Unread` when it cannot."""
 
 _HEAD = 4096
+MOST_INSIDE_BYTES = 1 << 30
+"""Bytes of all files inside one file, at every depth, that are read."""
 _MAIL_HEADER = re.compile(r"\A(?:From |(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*){2,})", re.MULTILINE)
 _MAIL_NAMES = re.compile(
     r"^(?:from|to|date|subject|received|message-id|mime-version|return-path|x-[a-z-]+):",
@@ -54,20 +56,21 @@ def load(path: Path, *, name: str, options: LoadOptions) -> tuple[PagedText, ...
 def load_bytes(data: bytes, *, name: str, options: LoadOptions) -> tuple[PagedText, ...]:
     """The same for bytes that are in memory already (an attachment)."""
     out: list[PagedText] = []
+    room = MOST_INSIDE_BYTES
     waiting: list[tuple[Part, int | None, int]] = [
         (Part(name=name, data=data, parent_at=None), None, 0)
     ]
     while waiting:
         part, parent, depth = waiting.pop(0)
-        text, parts = _read(part, parent, options)
+        text, parts = _read(part, parent, depth, room, options)
+        room -= sum(len(inner.data) for inner in parts)
         out.append(text)
-        if depth < MAX_DEPTH:
-            waiting += [(inner, len(out) - 1, depth + 1) for inner in parts]
+        waiting += [(inner, len(out) - 1, depth + 1) for inner in parts]
     return tuple(out)
 
 
 def _read(
-    part: Part, parent: int | None, options: LoadOptions
+    part: Part, parent: int | None, depth: int, room: int, options: LoadOptions
 ) -> tuple[PagedText, tuple[Part, ...]]:
     kind = kind_of(part.data, part.name)
     try:
@@ -78,13 +81,27 @@ def _read(
         raise
     except Exception as error:  # a damaged file may break a library anywhere
         draft = Draft.unread(kind, f"the file is damaged ({type(error).__name__})")
-    kept = draft.parts[: options.max_parts]
-    if len(kept) < len(draft.parts):
-        draft.warn(f"{len(draft.parts) - len(kept)} attachments beyond the limit were not read")
+    kept = _within(draft.parts, depth, room, options)
+    if left := len(draft.parts) - len(kept):
+        why = "too deep inside other files" if depth >= MAX_DEPTH else "beyond the limit"
+        draft.warn(f"{left} files inside this one were not read: {why}")
     draft.findings[:0] = names.findings(part.name)
     original = part.data if parent is not None else None
     text = draft.finish(name=part.name, original=original, parent=parent, parent_at=part.parent_at)
     return text, tuple(kept)
+
+
+def _within(parts: list[Part], depth: int, room: int, options: LoadOptions) -> list[Part]:
+    """The parts that are read: not too deep, not too many, not too large together."""
+    if depth >= MAX_DEPTH:
+        return []
+    kept: list[Part] = []
+    for part in parts[: options.max_parts]:
+        room -= len(part.data)
+        if room < 0:
+            break
+        kept.append(part)
+    return kept
 
 
 def kind_of(data: bytes, name: str) -> str:
@@ -104,10 +121,12 @@ def kind_of(data: bytes, name: str) -> str:
     for magic, kind in _IMAGES:
         if head.startswith(magic):
             return kind
-    text = decode(data[: _HEAD * 4], whole=False)
-    if text is None:
-        return "unknown"
-    return _text_kind(text.text.lstrip("\ufeff"), suffix)
+    found = decode(data[: _HEAD * 4], whole=False)
+    if found is None:
+        # A message may carry raw bytes after its header.
+        kind = _text_kind(head.decode("latin-1"), suffix)
+        return kind if kind in {"eml", "mbox"} else "unknown"
+    return _text_kind(found.text.lstrip("\ufeff"), suffix)
 
 
 def _text_kind(text: str, suffix: str) -> str:
@@ -183,6 +202,12 @@ def _reader(kind: str) -> Reader:
         from rag.loaders import image
 
         return image.read
+    if kind == "hwpx":
+        from rag.loaders import hangul
+
+        return hangul.read
+    if kind in {"zip", "mbox"}:
+        return archive.read_zip if kind == "zip" else archive.read_mbox
     if kind in {"txt", "md"}:
         return plain.read
     return legacy.reader(kind)

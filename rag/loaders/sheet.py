@@ -23,7 +23,7 @@ from rag.loaders.parts import Draft, PageDraft, Unread
 from rag.loaders.textual import decode, unix_lines
 from rag.paged import FindingKind, PlaceKind
 
-MOST_CELLS = 2_000_000
+MOST_CELLS = 500_000
 _WHITE = {"FFFFFFFF", "00FFFFFF"}
 
 
