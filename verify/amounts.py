@@ -68,17 +68,22 @@ _NAMES = {
 }  # fmt: skip
 _NAME = rf"(?:(?:U\.?\s?S\.?|United\s+States|American|Canadian|Australian)\s+)?(?:dollars?|euros?|pounds?(?:\s+sterling)?|won|yen|francs|cents?|€|{_CODES})(?!\w)"
 
-_SYMBOL_FIRST = re.compile(
-    rf"(?P<neg>(?<![\w)%])[(]?-)?(?P<code>(?<![\w$])(?:US|U\.S\.|CA|AU|HK|NZ|SG|[CAS])(?=\s?\$)|(?:{_CODES})(?=\s?[$€£¥₩]?\s?\d))?\s?"
-    rf"(?:(?P<symbol>[$＄€£¥₩￦])\s{{0,3}}|(?<=[A-Z])\s?)(?:(?P<euro>{_EURO_DIGITS})(?![\d.,]\d)|(?P<digits>{_DIGITS}))"
-    rf"(?:[\s-]?(?P<scale>(?i:{_SCALE}))|(?=\s?[-–]\s?[$€£]?\d+(?:\.\d+)?\s?(?P<later>(?i:{_SCALE}))))?"
+_NUMBER = (
+    rf"(?:(?P<euro>{_EURO_DIGITS})(?![\d.,]\d)|(?P<digits>{_DIGITS}))(?:[\s-]?(?P<scale>(?i:{_SCALE}))"
+    rf"|(?=\s?[-–]\s?[$€£]?\d+(?:\.\d+)?\s?(?P<later>(?i:{_SCALE}))))?"
 )
+"""A number and its scale; in "$1-2 million" the scale of the end is the start's too."""
+_SYMBOL_FIRST = re.compile(rf"(?P<symbol>[$＄€£¥₩￦])\s{{0,3}}{_NUMBER}")
+_BEFORE_SYMBOL = re.compile(
+    rf"(?:(?P<neg>(?<![\w)%])-)|(?P<code>(?<!\w)(?:US|U\.S\.|CA|AU|HK|NZ|SG|[CAS]|{_CODES}))\s?)$"
+)
+_CODE_FIRST = re.compile(rf"(?<!\w)(?P<code>{_CODES})\s{{0,3}}{_NUMBER}")
 _CURRENCY_AFTER = re.compile(
     rf"(?<![\w.,$€£¥₩/-])(?:(?P<digits>{_DIGITS})|(?P<euro>{_EURO_DIGITS}))(?:[\s-]{{1,2}}(?P<scale>(?i:{_SCALE}))|(?P<glued>[kKmM](?=\s)))?"
     rf"[\s-]{{0,3}}(?P<name>(?i:{_NAME}))"
 )
 _CJK_MONEY = re.compile(
-    r"(?<![\d.,])(?:금\s?)?(?P<number>(?:\d[\d,]*(?:\.\d+)?|[일이삼사오육칠팔구])(?:\s?(?:\d[\d,]*(?:\.\d+)?|[일이삼사오육칠팔구십백천만억조億万千百]))*)"
+    r"(?<![\d.,])(?:(?<![가-힣])금\s?)?(?P<number>(?:\d[\d,]*(?:\.\d+)?|[일이삼사오육칠팔구])(?:\s?(?:\d[\d,]*(?:\.\d+)?|[일이삼사오육칠팔구십백천만억조億万千百]))*)"
     r"\s?(?P<name>원|円|달러|유로|엔)(?!인|고|심|칙|래|본|하)"
 )
 _CJK_NAMES = {"원": "KRW", "円": "JPY", "엔": "JPY", "달러": "$", "유로": "EUR"}
@@ -170,31 +175,35 @@ def _beside(text: str, figure: Figure) -> Figure:
 
 def _symbol_first(text: str) -> Iterator[Figure]:
     for found in _SYMBOL_FIRST.finditer(text):
-        if not found["symbol"] and not (found["code"] or "").isupper():
-            continue
-        if not found["symbol"] and len(found["code"]) != 3:
-            continue
-        euro = found["euro"] is not None and _is_euro(found["euro"], found["symbol"])
-        if found["euro"] is not None and not euro and "," not in found["euro"]:
-            value = _decimal(found["euro"])
-        else:
-            value = _decimal(found["euro"] or found["digits"], euro=euro)
+        value = _number(found, found["symbol"])
         if value is None:
             continue
-        code = (found["code"] or "").lower()
-        currency = _SYMBOLS.get(found["symbol"] or "", "") or code.upper()
-        if code and currency == "$":
-            currency = _PREFIXES.get(code, code.upper())
-        elif code and found["symbol"] and len(code) == 3:
-            currency = code.upper()
-        value = _scaled(value, found["scale"] or found["later"])
+        before = _BEFORE_SYMBOL.search(text, max(0, found.start() - 5), found.start())
+        code = (before["code"] or "") if before else ""
+        currency = _SYMBOLS[found["symbol"]]
+        if currency == "$" and code:
+            currency = _PREFIXES.get(code.lower(), code)
         yield Figure(
-            start=found.start(),
+            start=before.start() if before else found.start(),
             end=found.end(),
-            value=-value if found["neg"] else value,
+            value=-value if before and before["neg"] else value,
             unit=currency,
             money=True,
         )
+    for found in _CODE_FIRST.finditer(text):
+        value = _number(found, "€")
+        if value is not None:
+            yield Figure(
+                start=found.start(), end=found.end(), value=value, unit=found["code"], money=True
+            )
+
+
+def _number(found: re.Match[str], symbol: str) -> Decimal | None:
+    """The value of a match of `_NUMBER`, scaled."""
+    written = found["euro"] or found["digits"]
+    euro = found["euro"] is not None and _is_euro(written, symbol)
+    value = _decimal(written, euro=euro)
+    return None if value is None else _scaled(value, found["scale"] or found["later"])
 
 
 def _is_euro(written: str, symbol: str | None) -> bool:

@@ -106,7 +106,7 @@ _PATTERNS: tuple[tuple[CiteKind, re.Pattern[str]], ...] = (
     (
         CiteKind.BATES,
         re.compile(
-            r"(?<![\w.-])(?P<label>[A-Z][A-Z0-9&]{1,15}(?:[-_][A-Z]{2,12})*)(?P<glue>[-_ ]{0,1})(?P<serial>\d{3,10})(?![\d:]|[.,]\d)"
+            r"(?<![\w.-])(?P<label>[A-Z][A-Z0-9&]{0,14}[A-Z&](?:[-_][A-Z]{2,12})*)(?P<glue>[-_ ]{0,1})(?P<serial>\d{3,10})(?![\d:]|[.,]\d)"
             r"(?:\s?(?:-|–|—|to|through)\s?(?:(?P=label)[-_ ]?)?(?P<serial_end>\d{2,10})(?![\d-]))?"
             r"(?:\s+at\s+-?(?P<inner>\d{2,10}))?"
         ),
@@ -141,6 +141,9 @@ _PATTERNS: tuple[tuple[CiteKind, re.Pattern[str]], ...] = (
     ),
 )
 
+_SIGNALS = frozenset(
+    "see cf accord but compare contra in the and also citing quoting from per".split()
+)
 _NEVER_BATES = frozenset(
     "ISO RFC USD EUR GBP KRW JPY CHF CAD AUD HIPAA ERISA ECF DKT WL LEXIS FY NO CV CR MD GAAP IFRS SOX IRC CFR USC COVID "
     "FORM RULE SECTION PART TITLE CASE PAGE EXHIBIT EX DOC".split()
@@ -189,7 +192,7 @@ def _read(kind: CiteKind, match: re.Match[str]) -> RecordCite | None:
         end=match.end(),
         kind=kind,
         label=label or (found.get("paper") or ""),
-        name=(found.get("name") or "").strip(),
+        name=_without_signal(found.get("name") or ""),
         page=page,
         page_end=page_end,
         line=line,
@@ -201,6 +204,14 @@ def _read(kind: CiteKind, match: re.Match[str]) -> RecordCite | None:
         width=len(digits),
         physical=bool(found.get("pdf") or found.get("tail")),
     )
+
+
+def _without_signal(name: str) -> str:
+    """ "See Reeves" is Reeves: a signal before a name is not part of it."""
+    words = name.split()
+    while words and words[0].strip(".,").lower() in _SIGNALS:
+        words.pop(0)
+    return " ".join(words)
 
 
 def _bates_shape(prefix: str, glue: str, digits: str) -> bool:

@@ -127,7 +127,7 @@ def _docket(
             found.append(info.id)
     if found or not known:
         return tuple(found), bool(found), "", "" if found else "No docket number is known here"
-    return (), False, "", f"No document of the record carries docket number {cite.label}"
+    return (), False, f"No document of the record carries docket number {cite.label}", ""
 
 
 def _paper(cite: RecordCite, infos: Sequence[DocumentInfo]) -> tuple[DocumentId, ...]:
