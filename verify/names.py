@@ -67,10 +67,11 @@ _KOREAN = re.compile(
     rf"(?<![가-힣])(?P<name>(?:{'|'.join(KOREAN_SURNAMES)})[가-힣]{{2}})(?=\s?(?:{'|'.join(KOREAN_TITLES)})|(?:은|는|이|가|을|를|의|에게|와|과)(?![가-힣])|[\s,.)]|$)"
 )
 _KOREAN_COMPANY = re.compile(
-    r"(?:주식회사|㈜|\(주\))\s?(?P<before>[가-힣A-Za-z0-9]{2,20})|(?P<after>[가-힣A-Za-z0-9]{2,20})\s?(?:주식회사|㈜|\(주\))"
+    r"(?:주식회사|㈜|\(주\))\s?(?P<before>[가-힣A-Za-z0-9]{2,20})|(?P<after>[가-힣A-Za-z0-9]{2,20})\s?(?:주식회사|㈜|\(주\))(?!\s(?!대표|이사)[가-힣A-Za-z]{2,})"
 )
 _KOREAN_PARTICLE = re.compile(r"(?:은|는|이|가|을|를|의|에게|와|과|에|로|으로)$")
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_LETTER = r"(?:[^\W_]|[\u0300-\u036f])"
+_WORD = re.compile(rf"{_LETTER}+(?:['’-]{_LETTER}+)*")
 
 
 def fold_name(word: str) -> str:
@@ -266,7 +267,7 @@ def _in_document(
 
 
 _BEFORE = re.compile(
-    rf"(?:(?P<title>(?i:{_TITLE}))\.? )?(?P<firsts>(?:(?:{_PART}|{_INITIAL}|{_PARTICLE}) ?){{0,4}})$"
+    rf"(?<![\w'’])(?:(?P<title>(?i:{_TITLE}))\.? )?(?P<firsts>(?:(?:{_PART}|{_INITIAL}|{_PARTICLE}) ?){{0,4}})$"
 )
 _AFTER = re.compile(rf",? (?P<firsts>(?:(?:{_PART}|{_INITIAL}) ?){{1,2}})")
 

@@ -31,7 +31,10 @@ def judge(reply: str, marked: str) -> Judged:
         ("Opening Brief relies on 558 F.2d 105.", "558 F.2d 105"),
         ("See 545 U.S. 524, cited in Opening Brief.", "545 U.S. 524"),
         ("Opening Brief cites 129 S.Ct. 808 for this rule.", "129 S.Ct. 808"),
-        ("Opening Brief cites United States v. Winston, 558 F. 2d 105, 108 (2d Cir. 1977).", "558 F. 2d 105"),
+        (
+            "Opening Brief cites United States v. Winston, 558 F. 2d 105, 108 (2d Cir. 1977).",
+            "558 F. 2d 105",
+        ),
         ("See 212 F.3d 69.", "212 F.3d 69"),
         ("Opening Brief cites 28 U.S.C. § 1746.", "28 U.S.C. § 1746"),
     ],

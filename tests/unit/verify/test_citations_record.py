@@ -20,7 +20,9 @@ DEPO = "DEPOSITION OF DANA REEVES\f 1 Q. Did you?\n 2 A. I did.\n 3 Q. When?\f 1
 COMPLAINT = "COMPLAINT\n1. Hartwell is a tenant.\n2. Northgate owns it.\n3. The roof leaked.\n"
 
 
-def page(number: int, start: int, end: int, bates: str | None, label: str | None = None) -> PageInfo:
+def page(
+    number: int, start: int, end: int, bates: str | None, label: str | None = None
+) -> PageInfo:
     return PageInfo(
         number=number,
         start=start,
@@ -74,7 +76,11 @@ READ = [
     ("Exhibit 12", CiteKind.EXHIBIT, {"label": "12"}),
     ("ECF No. 52-1 at 7", CiteKind.DOCKET, {"label": "52-1", "page": 7}),
     ("Dkt. 31 ¶ 4", CiteKind.DOCKET, {"label": "31", "paragraph": 4}),
-    ("Smith Dep. 45:12-46:3", CiteKind.TRANSCRIPT, {"name": "Smith", "page": 45, "line": 12, "page_end": 46, "line_end": 3}),
+    (
+        "Smith Dep. 45:12-46:3",
+        CiteKind.TRANSCRIPT,
+        {"name": "Smith", "page": 45, "line": 12, "page_end": 46, "line_end": 3},
+    ),
     ("Hr'g Tr. 9:17-19", CiteKind.TRANSCRIPT, {"page": 9, "line": 17, "line_end": 19}),
     ("Lee Decl. ¶ 7", CiteKind.PAPER, {"name": "Lee", "paragraph": 7}),
     ("Compl. ¶¶ 12-14", CiteKind.PAPER, {"paragraph": 12, "paragraph_end": 14}),
@@ -99,7 +105,14 @@ def test_each_form_is_read_with_its_parts(
 
 @pytest.mark.parametrize(
     "text",
-    ["at 10:30 a.m.", "ISO 90010", "COVID-19 and FY2024", "USD 50000", "28 U.S.C. § 1746", "558 F.2d 105"],
+    [
+        "at 10:30 a.m.",
+        "ISO 90010",
+        "COVID-19 and FY2024",
+        "USD 50000",
+        "28 U.S.C. § 1746",
+        "558 F.2d 105",
+    ],
 )
 def test_what_only_looks_like_a_cite_is_none(text: str) -> None:
     assert find_record_cites(text) == ()
@@ -203,7 +216,9 @@ def test_a_page_beyond_the_end_is_a_problem() -> None:
     assert "3 pages" in found.problem
 
 
-_PIECES = st.sampled_from([written for written, _, _ in READ] + ["Lease Agreement", "Id.", "supra", "at 3", "¶"])
+_PIECES = st.sampled_from(
+    [written for written, _, _ in READ] + ["Lease Agreement", "Id.", "supra", "at 3", "¶"]
+)
 
 
 @given(st.lists(st.one_of(_PIECES, st.text(max_size=12)), max_size=6).map(" ".join))

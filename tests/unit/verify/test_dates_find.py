@@ -150,7 +150,8 @@ def test_granularity_says_how_finely_a_date_is_written() -> None:
 
 
 _PIECES = st.sampled_from(
-    [written for written, _ in FORMS] + ["may ", "\f", "\n", "¼", "٣", "𝟛/𝟜/2023", "年", "월 ", "'", "²"]
+    [written for written, _ in FORMS]
+    + ["may ", "\f", "\n", "¼", "٣", "𝟛/𝟜/2023", "年", "월 ", "'", "²"]
 )
 
 

@@ -29,7 +29,9 @@ KOREAN = (
     "2. 귀사는 2024년 4월 12일까지 물품을 반환하기로 약정하였으나 반환하지 아니하였습니다.\n"
 )
 GERMAN = "Der Vertrag wurde am 5. März 2024 unterzeichnet. Die Kündigung ging am 7. Mai 2024 zu.\n"
-LEDGER = "The goods were shipped on 03/04/2023. The invoice was issued on 25/03/2023 and 27/03/2023.\n"
+LEDGER = (
+    "The goods were shipped on 03/04/2023. The invoice was issued on 25/03/2023 and 27/03/2023.\n"
+)
 DOCUMENTS = {
     "lease": ("Lease Agreement", LEASE),
     "depo": ("Deposition of Dana Reeves", DEPO),
@@ -48,7 +50,10 @@ TRUE = [
     ("The lease was signed on February 26, 2021.", "February 26, 2021"),
     ("The lease was signed on 2021-02-26.", "2021-02-26"),
     ("The lease was signed on Friday, February 26, 2021.", "Friday, February 26, 2021"),
-    ("Lease Agreement: the lease commenced on the 5th day of March, 2021.", "the 5th day of March, 2021"),
+    (
+        "Lease Agreement: the lease commenced on the 5th day of March, 2021.",
+        "the 5th day of March, 2021",
+    ),
     ("The lease began on March 5, 2021.", "March 5, 2021"),
     ("On March 5, 2021 the lease commenced.", "March 5, 2021"),
     ("The lease commenced in March 2021.", "March 2021"),
@@ -80,7 +85,11 @@ FALSE = [
     ("The lease commenced on February 26, 2021.", "February 26, 2021", {Verdict.MISATTRIBUTED}),
     ("Osei wrote on January 15, 2024.", "January 15, 2024", {Verdict.MISATTRIBUTED, Verdict.CHECK}),
     ("Der Vertrag wurde am 7. Mai 2024 unterzeichnet.", "7. Mai 2024", {Verdict.MISATTRIBUTED}),
-    ("The roof collapsed on March 5, 2021.", "March 5, 2021", {Verdict.CHECK, Verdict.MISATTRIBUTED}),
+    (
+        "The roof collapsed on March 5, 2021.",
+        "March 5, 2021",
+        {Verdict.CHECK, Verdict.MISATTRIBUTED},
+    ),
     # the weekday contradicts the date
     ("Osei wrote on Monday, January 16, 2024.", "Monday, January 16, 2024", {Verdict.INCONSISTENT}),
     ("It was Tuesday, June 5, 2024.", "Tuesday, June 5, 2024", {Verdict.INCONSISTENT}),
@@ -172,10 +181,22 @@ def test_a_document_may_settle_its_own_digits() -> None:
 
 
 COMPUTED = [
-    ("The lease was signed on February 26, 2021. 30 days later is March 28, 2021.", "March 28, 2021"),
-    ("30 days after February 26, 2021, when the lease was signed, is March 28, 2021.", "March 28, 2021"),
-    ("The lease was signed on February 26, 2021; thirty (30) days later was March 28, 2021.", "March 28, 2021"),
-    ("The lease was signed on February 26, 2021. Two weeks later was March 12, 2021.", "March 12, 2021"),
+    (
+        "The lease was signed on February 26, 2021. 30 days later is March 28, 2021.",
+        "March 28, 2021",
+    ),
+    (
+        "30 days after February 26, 2021, when the lease was signed, is March 28, 2021.",
+        "March 28, 2021",
+    ),
+    (
+        "The lease was signed on February 26, 2021; thirty (30) days later was March 28, 2021.",
+        "March 28, 2021",
+    ),
+    (
+        "The lease was signed on February 26, 2021. Two weeks later was March 12, 2021.",
+        "March 12, 2021",
+    ),
 ]
 
 
@@ -193,7 +214,10 @@ def test_a_computation_from_a_proven_date_is_green() -> None:
 
 
 WRONG = [
-    ("The lease was signed on February 26, 2021. 30 days later is March 27, 2021.", "March 27, 2021"),
+    (
+        "The lease was signed on February 26, 2021. 30 days later is March 27, 2021.",
+        "March 27, 2021",
+    ),
     ("30 days after February 26, 2021 is March 29, 2021.", "March 29, 2021"),
     ("The deadline is March 29, 2021, 30 days after February 26, 2021.", "March 29, 2021"),
     ("2021. 2. 26.부터 30일 후는 2021. 3. 29.이다.", "2021. 3. 29."),

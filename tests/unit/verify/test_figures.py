@@ -80,7 +80,10 @@ TRUE = [
     ("Rent of 4,250 dollars per month is due.", "4,250 dollars"),
     ("The lease sets a late charge of 5%.", "5%"),
     ("The deposit is USD 8,500.00.", "USD 8,500.00"),
-    ("Insurance of at least $1,200,000 is required under the lease: insurance shall be at least $1,200,000.", "$1,200,000"),
+    (
+        "Insurance of at least $1,200,000 is required under the lease: insurance shall be at least $1,200,000.",
+        "$1,200,000",
+    ),
     ("The tenant may terminate on 90 days' notice.", "90 days"),
     ("보증금은 1억 2,000만 원이다.", "1억 2,000만 원"),
     ("보증금은 120,000,000원이다.", "120,000,000원"),
@@ -108,7 +111,11 @@ FALSE = [
     ("Insurance shall be $1,200,000.", "$1,200,000", {Verdict.CHECK}),
     ("The landlord charges $75 for parking.", "$75", {Verdict.CHECK}),
     ("The area is 2,300 square feet.", "2,300", {Verdict.CHECK}),
-    ("The tenant may terminate on ninety (60) days' notice.", "ninety (60)", {Verdict.INCONSISTENT}),
+    (
+        "The tenant may terminate on ninety (60) days' notice.",
+        "ninety (60)",
+        {Verdict.INCONSISTENT},
+    ),
     ("보증금은 1억 2,000원이다.", "1억 2,000원", {Verdict.NOT_FOUND}),
     ("지연이자는 연 120%이다.", "120%", {Verdict.NOT_FOUND}),
     ("The roof cost $8,500.", "$8,500", {Verdict.CHECK, Verdict.MISATTRIBUTED}),
@@ -124,7 +131,10 @@ def test_a_figure_that_is_not_proven_is_never_green(
 
 
 INVOICES = {
-    "a": ("Invoice 7", "The repair invoice is $1,200. The cleaning invoice is $300. The credit is $250.")
+    "a": (
+        "Invoice 7",
+        "The repair invoice is $1,200. The cleaning invoice is $300. The credit is $250.",
+    )
 }
 
 
@@ -163,7 +173,9 @@ def test_the_figure_of_another_document_is_not_green() -> None:
     assert judged.verdict is Verdict.MISATTRIBUTED
 
 
-_PIECES = st.sampled_from([written for written, _, _ in VALUES] + ["$", ",", "½", "٣", "억", " and ", "(", "="])
+_PIECES = st.sampled_from(
+    [written for written, _, _ in VALUES] + ["$", ",", "½", "٣", "억", " and ", "(", "="]
+)
 
 
 @given(st.lists(st.one_of(_PIECES, st.text(max_size=10)), max_size=8).map("".join))
