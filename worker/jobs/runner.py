@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
 import msgspec
@@ -55,6 +55,8 @@ class Context:
         self.stopping = False
         self.parking = False
         self.rest_s: float | None = None
+        self.gone = asyncio.Event()
+        """Set once nothing of the work runs any more."""
 
     @property
     def job(self) -> JobId:
@@ -161,6 +163,15 @@ class Runner:
         self._tasks.append(asyncio.create_task(self._keep_leases()))
         return recovered
 
+    async def let_go(self, jobs: Iterable[JobId]) -> None:
+        """Returns when nothing of these jobs runs here any more; it stops none of them.
+
+        For closing a matter: first `JobQueue.close_matter`, then this, then remove the folder.
+        """
+        for job in jobs:
+            if job in self._held:
+                await self._held[job][1].gone.wait()
+
     async def shut_down(self) -> None:
         """Cancels all work and waits until it has let go. Running rows stay for recovery."""
         await _cancel(*self._tasks)
@@ -211,6 +222,7 @@ class Runner:
             # On shutdown too: the work must have let go before anything else happens.
             await _cancel(ear, task)
             self._held.pop(lease.job, None)
+            context.gone.set()
         await self._settle(lease, context, task)
 
     async def _hear_stop(self, lease: Lease, context: Context) -> None:

@@ -14,7 +14,7 @@ from protocol.errors import Damaged, ErrorValue, Unavailable
 from protocol.events import Completed, Event, Failed, Found, Words
 from protocol.ids import JobId, MatterId, UserName
 from protocol.jobs import Job, JobState
-from worker.jobs import JobContext, Lease, NewJob, StepValue, runner
+from worker.jobs import LEASE_S, JobContext, Lease, NewJob, StepValue, runner
 from worker.jobs.memory import MemoryQueue
 from worker.jobs.runner import Runner
 
@@ -455,6 +455,56 @@ async def test_a_job_whose_lease_was_lost_is_dropped_in_silence(
     await house.queue.close_matter(MatterId("M-AAAA"))
     await asyncio.wait_for(ended.wait(), 10)
     assert (await house.ended(await house.add("next"))).state is JobState.DONE
+
+
+async def test_a_matter_is_closed_only_when_its_work_has_let_go(house: House) -> None:
+    began, may_end = asyncio.Event(), asyncio.Event()
+    writing = True
+
+    async def work(context: JobContext) -> Completed:
+        nonlocal writing
+        began.set()
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            await may_end.wait()
+            writing = False
+        return DONE
+
+    house.works["ask"] = work
+    await house.runner.start()
+    await house.add("ask")
+    await began.wait()
+    running = await house.queue.close_matter(MatterId("M-AAAA"))
+    letting_go = asyncio.create_task(house.runner.let_go(running))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not letting_go.done()
+    may_end.set()
+    await asyncio.wait_for(letting_go, 10)
+    assert not writing
+    await house.runner.let_go(running)  # again, and for jobs nobody runs
+
+
+async def test_a_job_whose_end_could_not_be_written_is_run_again(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "LEASE_S", 0.003)
+    monkeypatch.setattr(runner, "AGAIN_S", 0.001)
+    house.works["ask"] = _done
+    end = house.queue.end
+    failures = iter(range(1))
+
+    async def flaky(lease: Lease, body: Any, *, reason: str = "") -> Job:
+        if next(failures, None) is not None:
+            house.clock.now += dt.timedelta(seconds=LEASE_S)  # nobody beats for it any more
+            raise Unavailable("disk full")
+        return await end(lease, body, reason=reason)
+
+    monkeypatch.setattr(house.queue, "end", flaky)
+    await house.runner.start()
+    job = await house.ended(await house.add("ask"))
+    assert (job.state, job.attempts, house.ran) == (JobState.DONE, 2, ["ask", "ask"])
 
 
 async def test_a_running_jobs_lease_is_kept_while_others_are_recovered(
