@@ -519,6 +519,19 @@ async def test_a_follower_may_leave_at_any_time(queue: JobQueue) -> None:
     assert len(await queue.wait_event(job.id, 0)) == 1
 
 
+async def test_a_follower_that_claims_to_know_more_than_there_is_waits_for_the_end(
+    queue: JobQueue,
+) -> None:
+    job = await queue.add(new())
+    follower = asyncio.create_task(queue.wait_event(job.id, 5))
+    await asyncio.sleep(0.01)
+    lease = await claimed(queue)
+    await asyncio.sleep(0.01)
+    assert not follower.done()
+    await queue.end(lease, done())
+    assert await asyncio.wait_for(follower, 10) == ()
+
+
 # --- stopping ---
 
 
