@@ -309,6 +309,8 @@ class JobContext(Protocol):
     async def breathe(self, rest_s: float | None = None) -> None:
         """Called between two long steps. When a shorter job waits, this one is parked here: the
         work is cancelled at this point and later starts again from the top, its steps remembered.
+        Nothing happens before the first new step since it last started: parking would then throw
+        away what was done, and could go on for ever.
 
         Args:
             rest_s: Estimated seconds of work left.

@@ -52,6 +52,7 @@ class Context:
         self._queue = queue
         self._lease = lease
         self._cancel: Callable[[], object] = lambda: None
+        self._further = False
         self.stopping = False
         self.parking = False
         self.rest_s: float | None = None
@@ -105,11 +106,12 @@ class Context:
             return known
         value = await function()
         await self._queue.step(self._lease, name, value)
+        self._further = True
         # As it will be read back, so that a first run and a resumed one see the same value.
         return cast("dict[str, Any]", msgspec.json.decode(msgspec.json.encode(value)))
 
     async def breathe(self, rest_s: float | None = None) -> None:
-        if not await self._queue.gives_way(self._lease, rest_s):
+        if not self._further or not await self._queue.gives_way(self._lease, rest_s):
             return
         self.parking, self.rest_s = True, rest_s
         self._cancel()

@@ -432,6 +432,52 @@ async def test_a_long_job_parks_for_a_short_one_and_no_page_is_read_twice(house:
     assert pages == list(range(20))
 
 
+async def test_work_without_steps_is_never_parked(house: House) -> None:
+    """It would begin anew after each short job and, with enough of those, never end."""
+
+    async def long(context: JobContext) -> Completed:
+        await house.add("ask", "M-BBBB", weight_s=2)
+        for _ in range(5):
+            await context.breathe()
+        return DONE
+
+    house.works |= {"summarize": long, "ask": _done}
+    await house.runner.start()
+    await house.ended(await house.add("summarize", weight_s=300))
+    assert house.ran[0] == "summarize"
+    assert house.ran.count("summarize") == 1
+
+
+async def test_a_long_job_ends_though_short_ones_never_cease(house: House) -> None:
+    """Each time it gets the board it comes one step further at least."""
+    pages: list[int] = []
+
+    async def long(context: JobContext) -> Completed:
+        for page in range(10):
+
+            async def read(page: int = page) -> StepValue:
+                pages.append(page)
+                return {}
+
+            await context.step(f"page-{page:04}", read)
+            await context.breathe()
+        return DONE
+
+    async def short(context: JobContext) -> Completed:
+        if len(pages) < 10:
+            await house.add("ask", context.matter, weight_s=2)
+        return DONE
+
+    house.works |= {"summarize": long, "ask": short}
+    await house.runner.start()
+    folder = await house.add("summarize", weight_s=300)
+    for name in "BCD":
+        await house.add("ask", f"M-{name * 4}", weight_s=2)
+    assert (await house.ended(folder)).state is JobState.DONE
+    assert pages == list(range(10))
+    assert house.ran.count("ask") > 10
+
+
 # --- leases ---
 
 
