@@ -24,6 +24,7 @@ _SPEAKER = re.compile(
 _NOT_NAMES = frozenset(
     {"RE", "CASE", "NO", "DATE", "TIME", "PAGE", "BEFORE", "INDEX", "NOTE", "TO"}
 )
+FULL = 20
 TURNS = 3
 """Fewer turns of speech than this in a document do not make a transcript."""
 
@@ -36,12 +37,15 @@ def mark(pages: list[PageDraft]) -> bool:
     """
     tables = [numbered(page.text) for page in pages]
     full = [table for page, table in zip(pages, tables, strict=True) if page.text.strip()]
-    if not full or sum(table is not None for table in full) * 2 < len(full):
-        return False
+    most = bool(full) and sum(table is not None for table in full) * 2 >= len(full)
+    if not most:  # a page of pleading paper before exhibits that have none
+        tables = [table if _is_full(table) else None for table in tables]
     for page, table in zip(pages, tables, strict=True):
         for line in table or ():
             if line.number is not None:
                 page.place(PlaceKind.LINE, line.start, line.end, str(line.number))
+    if not most:
+        return False
     turns = [_turns(page.text, table or []) for page, table in zip(pages, tables, strict=True)]
     if sum(map(len, turns)) < TURNS:
         return False
@@ -49,6 +53,11 @@ def mark(pages: list[PageDraft]) -> bool:
     for page, table, here in zip(pages, tables, turns, strict=True):
         going = _place(page, table or [], here, going)
     return True
+
+
+def _is_full(table: list[NumberedLine] | None) -> bool:
+    """Whether a page prints so many numbers that it needs no other page beside it to be believed."""
+    return table is not None and sum(line.number is not None for line in table) >= FULL
 
 
 def _turns(text: str, table: list[NumberedLine]) -> list[tuple[int, str]]:
