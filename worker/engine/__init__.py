@@ -382,9 +382,9 @@ def open_engine(settings: EngineSettings) -> Engine:
 
         return supervised_llama_server(settings)
     if settings.engine == "llama_python":
-        from worker.engine.llama_python import LlamaPython
+        from worker.engine.llama_python import supervised_llama_python
 
-        return LlamaPython(settings)
+        return supervised_llama_python(settings)
     if settings.engine == "remote":
         from worker.engine.remote import Remote
 

@@ -54,7 +54,9 @@ _HEALTH_POLL_S = 0.05
 
 
 class LlamaServer:
-    """See `worker.engine.Engine`; this keeper adds `pid`, `alive` and `ended`."""
+    """See `worker.engine.Engine`; this keeper adds what `worker.engine.supervisor` needs."""
+
+    kind = "llama_server"
 
     def __init__(self, settings: EngineSettings) -> None:
         self._settings = settings
@@ -69,7 +71,7 @@ class LlamaServer:
         self._run: RunFolder | None = None
         self._slots: SlotKeeper | None = None
         self._capabilities = Capabilities(context_tokens=settings.context_tokens)
-        self._provenance = EngineProvenance(engine="llama_server", model=settings.name)
+        self._provenance = EngineProvenance(engine=self.kind, model=settings.name)
         self._watch = Watch(0)
         self._matter: str | None = None
         self._fault = ""
@@ -83,8 +85,8 @@ class LlamaServer:
         settings = self._settings
         model = settings.model if settings.model is not None else bundled_model()
         weights = await asyncio.to_thread(verify_model, model, settings.model_sha256)
-        binary = await asyncio.to_thread(file_sha256, server_binary(settings))
-        program = server_program(settings)
+        binary = await asyncio.to_thread(file_sha256, self._binary())
+        program = self._program()
         known = await known_flags(program)
         self._run = RunFolder(settings.run_folder)
         try:
@@ -98,7 +100,7 @@ class LlamaServer:
             props = await self._api.props()
             template = str(props.get("chat_template", ""))
             self._provenance = EngineProvenance(
-                engine="llama_server",
+                engine=self.kind,
                 model=settings.name,
                 model_sha256=weights.sha256,
                 binary_sha256=binary,
@@ -276,6 +278,12 @@ class LlamaServer:
         self._watch.restored(matter, tokens)
 
     # --- inside ----------------------------------------------------------------------------------
+
+    def _program(self) -> list[str]:
+        return server_program(self._settings)
+
+    def _binary(self) -> Path:
+        return server_binary(self._settings)
 
     async def _wait_loaded(self) -> None:
         child, api = self._started_child(), self._server()

@@ -39,7 +39,7 @@ class FakeChild(Scripted):
         self.build = build
         self.comes_up = comes_up
         self.fails: list[str] = []
-        self.stopped = False
+        self.gone = asyncio.Event()
         self._end = asyncio.Event()
         self._why = ""
 
@@ -51,13 +51,17 @@ class FakeChild(Scripted):
             self._end.set()  # as a process that died before the call
         return Line(text=self.says, fails=fails)
 
+    @property
+    def stopped(self) -> bool:
+        return self.gone.is_set()
+
     async def start(self) -> None:
         if not self.comes_up:
             raise Unavailable("the engine did not start")
         await super().start()
 
     async def stop(self) -> None:
-        self.stopped = True
+        self.gone.set()
         await super().stop()
 
     @property
@@ -301,9 +305,7 @@ async def test_a_breach_of_the_wall_ends_the_child() -> None:
     await bench.engine.start()
     with pytest.raises(Internal):
         await bench.ask()
-    while len(bench.children) < 2:
-        await asyncio.sleep(0.001)
-    assert bench.children[0].stopped
+    await asyncio.wait_for(bench.children[0].gone.wait(), 2)
     assert any("not this matter's" in seen.detail for seen in bench.states)
     await bench.engine.stop()
 

@@ -1,0 +1,52 @@
+"""llama-cpp-python in a child process of its own, for boxes where no ``llama-server`` can be built.
+
+The child (`worker.engine.llama_python_server`) speaks the part of ``llama-server``'s interface that
+we use, so this keeper is that one with another program. It can do less: one slot, the last prompt
+only, no host-RAM cache, no slot files, no speculation.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from protocol.errors import Unavailable
+from worker.engine import EngineSettings
+from worker.engine.llama_server import LlamaServer
+from worker.engine.supervisor import Supervised
+
+
+class LlamaPython(LlamaServer):
+    """See `worker.engine.Engine`."""
+
+    kind = "llama_python"
+
+    def __init__(self, settings: EngineSettings) -> None:
+        super().__init__(
+            msgspec.structs.replace(
+                settings, slots=1, cache_ram_mib=0, slot_files=False, speculation="none"
+            )
+        )
+
+    def _program(self) -> list[str]:
+        self._binary()
+        return [sys.executable, "-P", str(Path(__file__).with_name("llama_python_server.py"))]
+
+    def _binary(self) -> Path:
+        spec = importlib.util.find_spec("llama_cpp")
+        for folder in (spec.submodule_search_locations or ()) if spec else ():
+            for file in sorted((Path(folder) / "lib").glob("libllama.*")):
+                return file
+        raise Unavailable(
+            "llama-cpp-python is not installed",
+            next_step='pip install "secondchair[llama-python]", or choose engine = "llama_server"',
+        )
+
+
+def supervised_llama_python(settings: EngineSettings) -> Supervised:
+    """The same under a supervisor."""
+    return Supervised([partial(LlamaPython, settings)], settings)
