@@ -14,7 +14,7 @@ from typing import Final
 
 from rag.paged import PagedText, PlaceKind
 
-CHUNKING_VERSION: Final = "1"
+CHUNKING_VERSION: Final = "2"
 """Stored with the index; passages made by another version are made anew."""
 
 MAX_CHARS: Final = 1500
@@ -37,8 +37,20 @@ _SECTION: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_TITLE_LINE: Final = re.compile(r"(?m)^[ \t]*(?P<t>[A-Z][A-Z0-9 ,.'&/()-]{3,78})[ \t]*$")
-_BREAK: Final = re.compile(r"\n[ \t]*\n|\f|\n(?=[ \t]*[(•·▪-])")
+_TITLE_LINE: Final = re.compile(r"(?m)^[ \t]*(?P<t>[A-Z][A-Z0-9 ,.:'&/()-]{3,78})[ \t]*$")
+_OWN_TITLE: Final = re.compile(
+    r"(?:(?:ARTICLE|Article|SECTION|Section|Clause|CLAUSE|SCHEDULE|EXHIBIT|APPENDIX)\s+)?\S+\s+"
+    r"(?P<t>[^\s.:;\f\n](?:(?!\s\s)[^.:;\f\n]){0,78})(?=[.:;\f\n]|\s\s)"
+)
+_DEEPER: Final = re.compile(r"\d{1,2}\.\d")
+"""A section inside a section: it keeps the outer one's title before its own."""
+_HEADING_CHARS: Final = 80
+_SHORT_TITLE: Final = 3
+"""Words up to which a title may be written like a sentence; in longer ones each has a capital."""
+_BREAK: Final = re.compile(
+    r"\n[ \t]*\n|\f|\n(?=[ \t]*[(•·▪-])"
+    r"|\n(?=[ \t]*(?:\d{1,2}[ \t]+)?Q[.:]?[ \t])"  # a transcript's question and its answer
+)
 _SENTENCE: Final = re.compile(r"(?<=[.;?!:])[\"”’)\]]*\s+|(?<=[다요음함]\.)\s*")
 _SPACE: Final = re.compile(r"\s+")
 
@@ -57,9 +69,8 @@ def chunk(paged: PagedText) -> tuple[Cut, ...]:
     text = paged.text
     out: list[Cut] = []
     for start, end, heading in _sections(text, _marked_headings(paged)):
-        out.extend(
-            Cut(start=s, end=e, heading=heading) for s, e in _pack(text, _pieces(text, start, end))
-        )
+        pieces = _pieces(text, start, end)
+        out.extend(Cut(start=s, end=e, heading=heading) for s, e in _pack(text, pieces))
     return tuple(out)
 
 
@@ -69,26 +80,42 @@ def _marked_headings(paged: PagedText) -> list[tuple[int, int]]:
 
 
 def _sections(text: str, marked: list[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
-    """Start, end and heading of each section; a text without headings is one section."""
-    starts: dict[int, str] = {0: ""}
+    """Start, end and heading of each section; a text without headings is one section.
+
+    A heading that stands alone ("ARTICLE IV", "THE LEAK") opens the section after it and is named
+    in the headings of its numbered paragraphs.
+    """
+    titles: dict[int, int] = {m.start("t"): m.end("t") for m in _TITLE_LINE.finditer(text)}
+    titles.update(marked)
+    starts = {0, *titles}
     for found in _SECTION.finditer(text):
-        at = found.start() + len(found.group()) - len(found.group().lstrip())
-        starts[at] = _heading(text, at)
-    for found in _TITLE_LINE.finditer(text):
-        starts[found.start("t")] = _squeeze(found["t"])
-    for start, end in marked:
-        starts[start] = _squeeze(text[start:end])[:80]
+        starts.add(found.start() + len(found.group()) - len(found.group().lstrip()))
     order = sorted(starts)
-    for at, begin in enumerate(order):
+    begin, title = 0, ""
+    for at, here in enumerate(order):
         end = order[at + 1] if at + 1 < len(order) else len(text)
-        yield begin, end, starts[begin]
+        if here in titles:
+            title = _squeeze(text[here : titles[here]])[:_HEADING_CHARS]
+            if end < len(text) and not text[titles[here] : end].strip():
+                continue  # nothing but the heading: it belongs to what follows
+        own = "" if here in titles else _heading(text, here, end)
+        if own and not _DEEPER.match(own):
+            title = ""
+        yield begin, end, f"{title}: {own}"[:_HEADING_CHARS] if title and own else title or own
+        if own and not title:
+            title = own
+        begin = end
 
 
-def _heading(text: str, at: int) -> str:
-    """The words a numbered section opens with, up to a sentence end or 80 characters."""
-    opening = text[at : at + 120]
-    found = re.match(r"\S+\s+(?:\S+\s+)??[^.:;\n\f]{0,80}", opening)
-    return _squeeze(found.group() if found else opening)[:80]
+def _heading(text: str, at: int, end: int) -> str:
+    """The title a numbered section opens with; empty when it opens with its first sentence."""
+    found = _OWN_TITLE.match(text, at, min(end, at + 2 * _HEADING_CHARS))
+    if found is None:
+        return ""
+    words = found["t"].split()
+    if len(words) > _SHORT_TITLE and any(len(word) > 3 and word[0].islower() for word in words):
+        return ""
+    return _squeeze(found.group())[:_HEADING_CHARS]
 
 
 def _squeeze(text: str) -> str:

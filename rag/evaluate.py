@@ -66,17 +66,19 @@ def run(
     if not documents.is_dir():
         raise NotFound("there is no such folder of documents")
     embedder = embedder or default_embedder()
-    with tempfile.TemporaryDirectory(prefix="secondchair-eval-") as scratch:
-        with make_matter(Path(scratch) / "matter") as matter:
-            ingest(
-                matter,
-                embedder=embedder,
-                folder=documents,
-                on_progress=on_progress or (lambda _: None),
-            )
-            with out.open("w", encoding="utf-8") as stream:
-                for row in answers(matter, asked, embedder=embedder, top_k=top_k):
-                    stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+    with (
+        tempfile.TemporaryDirectory(prefix="secondchair-eval-") as scratch,
+        make_matter(Path(scratch) / "matter") as matter,
+    ):
+        ingest(
+            matter,
+            embedder=embedder,
+            folder=documents,
+            on_progress=on_progress or (lambda _: None),
+        )
+        with out.open("w", encoding="utf-8") as stream:
+            for row in answers(matter, asked, embedder=embedder, top_k=top_k):
+                stream.write(json.dumps(row, ensure_ascii=False) + "\n")
     return len(asked)
 
 

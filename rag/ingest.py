@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from protocol.errors import AppError
+from protocol.errors import AppError, NotFound
 from protocol.ids import DocumentId
 from protocol.record import Ledger, LedgerRow, LedgerState, Reading
 from rag.chunking import windows
@@ -31,6 +31,7 @@ from rag.loaders import LoadOptions, load
 from rag.matters import OpenMatter, sync_folder
 from rag.paged import PagedText
 from rag.record import drop_documents_of, put_document
+from rag.repair import rebuild, stale
 from rag.store import unpack
 
 _EMBED_BATCH: Final = 64
@@ -78,6 +79,8 @@ def ingest(
         Conflict: The matter's vectors were made by another model.
         Unavailable: The model cannot be used; what was read stays, word search works.
     """
+    if stale(matter):
+        rebuild(matter)
     if folder is not None:
         take_in(matter, folder, on_progress=on_progress)
     read_waiting(matter, on_progress=on_progress)
@@ -97,7 +100,12 @@ def take_in(matter: OpenMatter, folder: Path, *, on_progress: OnProgress = _quie
     """Copies new and changed files of a folder into the matter; how many were new.
 
     A file that has gone from the folder stays in the matter: removing is `rag.removal`'s.
+
+    Raises:
+        NotFound: There is no such folder.
     """
+    if not folder.is_dir():
+        raise NotFound("there is no such folder")
     found = list(_files_under(folder))
     new = 0
     for at, path in enumerate(found):

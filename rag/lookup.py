@@ -87,8 +87,9 @@ def find(
             places.extend(_stamped(matter, document, wanted))
         places.extend(_places(matter, document, tests, besides=places))
     if not places and kind in (LookupKind.PHRASE, LookupKind.NAME) and not _quoted(wanted):
-        kind, reading = LookupKind.WORDS, "all of the words in one passage"
         places = [found for document in documents for found in _together(matter, document, wanted)]
+        if places:
+            kind, reading = LookupKind.WORDS, "all of the words in one passage"
     matches = tuple(_match(matter, infos[place[0]], place) for place in places[:limit])
     return Lookup(
         kind=kind,

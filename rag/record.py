@@ -12,14 +12,18 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
+import numpy as np
+
 from protocol.ids import DocumentId, document_id, passage_id
 from protocol.record import DocumentClass
 from rag import classes
 from rag.cards import add_card, drop_card
 from rag.chunking import chunk
+from rag.embedding import Vectors
 from rag.matters import OpenMatter, sha256_of
-from rag.paged import PagedText
-from rag.store import dump
+from rag.paged import PagedText, Place, PlaceKind
+from rag.store import Store, dump, unpack
+from rag.terms import words
 
 _HEADER_CHARS: Final = 160
 
@@ -43,7 +47,9 @@ def put_document(
     title = unicodedata.normalize("NFC", paged.title.strip()) or PurePosixPath(paged.name).stem
     stamps = [page.bates for page in paged.pages if page.bates]
     rules = matter.manifest
-    own = store.one("SELECT 1 FROM own_output WHERE sha256 IN (?, ?)", (file_sha256, text_sha))
+    own = store.one(
+        "SELECT 1 FROM own_output WHERE sha256 IN (?, ?)", (file_sha256, words_hash(paged.text))
+    )
     document_class = (
         DocumentClass.MODEL_OUTPUT
         if own
@@ -83,8 +89,7 @@ def put_document(
     )
     _put_tables(matter, name, text_sha, paged)
     if document_class is not DocumentClass.MODEL_OUTPUT:
-        _put_passages(matter, name, title, paged)
-        add_card(store, name)
+        put_passages(matter, name, paged)
     return name
 
 
@@ -127,8 +132,11 @@ def _put_tables(matter: OpenMatter, name: DocumentId, text_sha: str, paged: Page
     )
 
 
-def _put_passages(matter: OpenMatter, name: DocumentId, title: str, paged: PagedText) -> None:
+def put_passages(matter: OpenMatter, name: DocumentId, paged: PagedText) -> None:
+    """Cuts a document's current text into passages and puts them and its card into the indexes."""
     store = matter.store
+    title = store.one("SELECT title FROM documents WHERE id = ?", (name,))
+    add_card(store, name)
     for cut in chunk(paged):
         body = paged.text[cut.start : cut.end]
         header = f"{title} · {cut.heading}" if cut.heading else title
@@ -149,6 +157,56 @@ def _put_passages(matter: OpenMatter, name: DocumentId, title: str, paged: Paged
         store.add_terms(int(store.one("SELECT last_insert_rowid()")), header, body)
 
 
+def words_hash(text: str) -> str:
+    """A hash of the words alone, so that a copy saved in another layout is still the same."""
+    return sha256_of(" ".join(words(text)))
+
+
+def note_output(matter: OpenMatter, content: bytes, text: str) -> None:
+    """Remembers something this product wrote, so that it never comes back as evidence.
+
+    Args:
+        matter: The open matter.
+        content: The exported file.
+        text: Its words.
+    """
+    with matter.store.writing():
+        matter.store.run_many(
+            "INSERT OR IGNORE INTO own_output VALUES (?)",
+            [(hashlib.sha256(content).hexdigest(),), (words_hash(text),)],
+        )
+
+
+def stored(store: Store, document: DocumentId) -> PagedText:
+    """A document's current text, pages and places as they were loaded.
+
+    Raises:
+        KeyError: No such document.
+    """
+    found = store.rows(
+        "SELECT title, name, kind, text_sha256 FROM documents WHERE id = ?", (document,)
+    )
+    if not found:
+        raise KeyError(document)
+    row = found[0]
+    places = store.rows(
+        "SELECT kind, starts, ends, label FROM places WHERE document = ? AND text_sha256 = ?"
+        " ORDER BY ordinal",
+        (document, row["text_sha256"]),
+    )
+    return PagedText(
+        text=store.text(document),
+        pages=store.pages(document),
+        kind=row["kind"],
+        title=row["title"],
+        name=row["name"],
+        places=tuple(
+            Place(kind=PlaceKind(p["kind"]), start=p["starts"], end=p["ends"], label=p["label"])
+            for p in places
+        ),
+    )
+
+
 def drop_documents_of(matter: OpenMatter, file_sha256: str) -> None:
     """Takes a file's documents out of passages and indexes; their text versions stay.
 
@@ -160,6 +218,23 @@ def drop_documents_of(matter: OpenMatter, file_sha256: str) -> None:
     ):
         drop_passages(matter, DocumentId(name))
     matter.store.run("DELETE FROM documents WHERE file_sha256 = ?", (file_sha256,))
+
+
+def drop_all_passages(matter: OpenMatter) -> dict[str, Vectors]:
+    """Empties passages, terms, cards and vectors; gives the vectors by the words they stand for."""
+    store = matter.store
+    kept: dict[str, list[Vectors]] = {}
+    for row in store.rows(
+        "SELECT p.words_sha256, v.vector FROM passages p JOIN vectors v ON v.passage = p.n"
+        " WHERE p.n IN (SELECT min(n) FROM passages WHERE embedded = 1 GROUP BY words_sha256)"
+        " ORDER BY p.n, v.part"
+    ):
+        kept.setdefault(row["words_sha256"], []).append(unpack(row["vector"]))
+    for table in ("passage_terms", "card_terms"):
+        store.run(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")  # noqa: S608
+    for table in ("passages", "cards", "vectors"):
+        store.run(f"DELETE FROM {table}")  # noqa: S608
+    return {name: np.stack(vectors) for name, vectors in kept.items()}
 
 
 def drop_passages(matter: OpenMatter, document: DocumentId) -> list[str]:

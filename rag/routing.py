@@ -38,6 +38,7 @@ _KINDS: Final = frozenset(
     )
 )
 """Kinds of paper: words that make a name a reference ("the Acme lease")."""
+_TITLES: Final = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof", "judge", "hon"})
 _LEAD: Final = re.compile(
     r"(?:\b(?:consider|considering|regarding|concerning|under|in|into|of|per|from|see|for|within|"
     r"according\s+to|pursuant\s+to|with\s+respect\s+to|as\s+to|look(?:ing)?\s+at|by)\s+)?"
@@ -56,7 +57,9 @@ class Route:
     """Where to search and for what."""
 
     documents: tuple[DocumentId, ...]
-    """Documents that are meant, best first; empty means the whole selection."""
+    """Documents that are named; empty means the whole selection."""
+    preferred: tuple[DocumentId, ...]
+    """Documents that fit the names in the question, but are not named: they go a little first."""
     asked: str
     """The question without its reference to a document."""
     why: str
@@ -83,15 +86,27 @@ def route(store: Store, question: str, *, among: Sequence[DocumentId]) -> Route:
         question: As the person wrote it.
         among: Documents that may be meant.
     """
-    whole = Route(documents=(), asked=question, why="")
+    whole = Route(documents=(), preferred=(), asked=question, why="")
     run = _reference(question)
-    if len(among) < 2 or sum(word.names for word in run) < 1:
+    if len(among) < 2 or not any(word.names for word in run):
         return whole
-    meant = _by_card(store, run, among) or _by_text(store, run, among)
+    by_card = _by_card(store, run, among)
+    if not any(word.kind for word in run):
+        # A name alone ("what did Reeves say?") stands in many papers that are not called by it.
+        if by_card is None:
+            return whole
+        return Route(
+            documents=(), preferred=(by_card,), asked=question, why="its title has the name"
+        )
+    meant = by_card or _by_text(store, run, among)
     if meant is None:
         return whole
-    asked = _without(question, run[0].start, run[-1].end)
-    return Route(documents=(meant,), asked=asked, why="in the document that the question names")
+    return Route(
+        documents=(meant,),
+        preferred=(),
+        asked=_without(question, run[0].start, run[-1].end),
+        why="in the document that the question names",
+    )
 
 
 def _by_card(store: Store, run: Sequence[_Word], among: Sequence[DocumentId]) -> DocumentId | None:
@@ -103,8 +118,7 @@ def _by_card(store: Store, run: Sequence[_Word], among: Sequence[DocumentId]) ->
         return None
     held = card(store, ranked[0][0])
     have = [word for word in run if set(word.terms) & held]
-    names = sum(word.names and not word.kind for word in have)
-    if names < _LEAST_NAMES and not (names and any(word.kind for word in have)):
+    if not any(word.names for word in have):
         return None
     weights = card_weights(store, wanted)
     share = sum(weights[term] for term in wanted if term in held) / (sum(weights.values()) or 1.0)
@@ -114,11 +128,10 @@ def _by_card(store: Store, run: Sequence[_Word], among: Sequence[DocumentId]) ->
 def _by_text(store: Store, run: Sequence[_Word], among: Sequence[DocumentId]) -> DocumentId | None:
     """The one document in which the names of a reference stand together, wherever in it.
 
-    Only for a reference with a kind of paper and several names: a name alone stands in many papers
-    that are about something else.
+    Only for several names: one alone stands in many papers that are about something else.
     """
     wanted = [term for word in run if word.names and not word.kind for term in word.terms]
-    if not any(word.kind for word in run) or len(set(wanted)) < _LEAST_NAMES:
+    if len(set(wanted)) < _LEAST_NAMES:
         return None
     allowed = set(among)
     found, whole = ranked_texts(store, wanted, _POOL)
@@ -135,7 +148,7 @@ def _words(question: str) -> list[_Word]:
     for found in _TOKEN.finditer(question):
         word = found.group()
         said = tuple(terms(word))
-        if not said:
+        if not said or word.rstrip(".").casefold() in _TITLES:
             continue
         opens = not question[: found.start()].rstrip(" \"'“‘([")  # the sentence's own capital
         capital = any(char.isupper() for char in word) and not (opens and word[1:].islower())

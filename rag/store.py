@@ -29,11 +29,11 @@ from rag.embedding import Vectors
 from rag.terms import TERMS_VERSION, terms
 
 SCHEMA_VERSION: Final = "1"
-_VERSIONS: Final = {
-    "schema": SCHEMA_VERSION,
+DERIVED_VERSIONS: Final[Mapping[str, str]] = {
     "chunking": CHUNKING_VERSION,
     "terms": TERMS_VERSION,
 }
+"""Rules by which rows were made from the text; when one changes, those rows are made anew."""
 
 Row = Mapping[str, Any]
 
@@ -88,7 +88,7 @@ class Store:
         with self.writing():
             for statement in _split_statements(statements()["schema"]):
                 self._db.execute(statement)
-            for key, value in _VERSIONS.items():
+            for key, value in {"schema": SCHEMA_VERSION, **DERIVED_VERSIONS}.items():
                 self._db.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
 
     def close(self) -> None:

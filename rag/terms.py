@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-TERMS_VERSION: Final = "2"
+TERMS_VERSION: Final = "3"
 """Stored with the index; a change here means the keyword index is built anew."""
 
 _WORD: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*|[^\W\d_]+", re.UNICODE)
@@ -28,22 +28,24 @@ _STOP: Final = frozenset(
 # Endings taken off English words, longest first, with what stays of the stem at the least.
 _ENDINGS: Final = (
     ("ization", "iz"), ("isation", "iz"), ("ations", ""), ("ation", ""), ("ments", ""),
-    ("ities", ""), ("ment", ""), ("ings", ""), ("ible", ""), ("able", ""), ("ity", ""),
+    ("ities", ""), ("ative", ""), ("ating", ""), ("ators", ""), ("ated", ""), ("ates", ""),
+    ("ator", ""), ("ifies", "ify"), ("ified", "ify"), ("ment", ""), ("ings", ""), ("ible", ""),
+    ("able", ""), ("ate", ""), ("ity", ""),
     ("ors", ""), ("ers", ""), ("ies", "y"), ("ing", ""), ("ion", ""), ("ive", ""), ("ise", "iz"),
     ("ize", "iz"), ("ed", ""), ("es", ""), ("or", ""), ("er", ""), ("al", ""), ("ly", ""),
-    ("s", ""), ("e", ""), ("y", ""),
+    ("s", ""), ("e", ""),
 )  # fmt: skip
 _STEM_CHARS: Final = 4
 
-
 # British spellings that the endings below would not bring together with the American ones.
 _SPELLINGS: Final = {
-    "licence": "license", "licences": "license", "sublicence": "sublicense", "defence": "defense",
-    "offence": "offense", "colour": "color", "favour": "favor", "favourable": "favor",
-    "favoured": "favor", "honour": "honor", "labour": "labor", "neighbour": "neighbor",
-    "behaviour": "behavior", "centre": "center", "programme": "program", "cheque": "check",
-    "judgement": "judgment", "acknowledgement": "acknowledgment", "instalment": "installment",
-    "instalments": "installment", "fulfil": "fulfill", "storey": "story", "tyre": "tire",
+    "licence": "license", "licences": "license", "sublicence": "sublicense",
+    "sublicences": "sublicense", "defence": "defense", "offence": "offense", "colour": "color",
+    "favour": "favor", "favourable": "favor", "favoured": "favor", "honour": "honor",
+    "labour": "labor", "neighbour": "neighbor", "behaviour": "behavior", "centre": "center",
+    "programme": "program", "cheque": "check", "judgement": "judgment", "tyre": "tire",
+    "acknowledgement": "acknowledgment", "instalment": "installment",
+    "instalments": "installment", "fulfil": "fulfill", "storey": "story",
 }  # fmt: skip
 
 
@@ -75,9 +77,8 @@ def terms(text: str, *, keep_common: bool = False) -> list[str]:
     out: list[str] = []
     for word in words(text):
         if _HANGUL.fullmatch(word):
-            out.append(word)
-            if len(word) > 2:
-                out.extend(word[at : at + 2] for at in range(len(word) - 1))
+            # Pieces only: a whole word would not meet the same word with a particle.
+            out.extend(word[at : at + 2] for at in range(max(1, len(word) - 1)))
         elif not keep_common and word in _STOP:
             continue
         else:
