@@ -1,0 +1,123 @@
+"""`/find`: every place where words, a date, an amount, a name or a Bates label stand; no model.
+
+What is found exactly is quoted with the sentence it stands in. What is found nowhere is said to be
+nowhere, with how many pages were searched. Only then are passages near in meaning offered, and said
+to be that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from protocol.answers import Provenance, Timings
+from protocol.events import Stage
+from protocol.ids import DocumentId
+from protocol.jobs import Find
+from protocol.record import DocumentInfo
+from rag.lookup import Lookup, Match, find
+from worker.deliverables import Desk, Draft, Row
+from worker.deliverables.relevance import best_sentences
+from worker.deliverables.wording import line
+from worker.quoting import Sentence
+
+MOST_PLACES: Final = 100
+"""Places a reply lists; all are counted."""
+_NEAR: Final = 3
+"""Sentences near in meaning that are offered when nothing stands exactly so."""
+
+
+async def make(desk: Desk, request: Find) -> Draft:
+    """The draft of a search result."""
+    await desk.stage(Stage.RETRIEVING)
+    started = time.perf_counter()
+    looked = await asyncio.to_thread(find, desk.matter.record, request.text, limit=MOST_PLACES)
+    infos = {info.id: info for info in desk.matter.record.documents()}
+    # Counts stand in the notes: a figure in the text is a statement about the record.
+    if looked.matches:
+        text, rows = await _found(desk, looked, infos)
+        places = "place" if looked.total == 1 else "places"
+        notes = [f"{looked.total} {places}: {looked.reading}."]
+    else:
+        text, rows = await _absent(desk, request.text, infos), ()
+        notes = [f"Nowhere: {looked.reading}; {looked.coverage.searched}."]
+    if looked.total > len(looked.matches):
+        notes.append(f"The first {len(looked.matches)} places are listed.")
+    return Draft(
+        question=request.text,
+        text=text,
+        coverage=msgspec.structs.replace(
+            looked.coverage, searched=looked.coverage.searched.removeprefix("searched ")
+        ),
+        timings=Timings(retrieving_ms=(time.perf_counter() - started) * 1000),
+        provenance=Provenance(composition="code"),
+        columns=("document", "words", "why") if rows else (),
+        rows=rows,
+        notes=tuple(notes),
+    )
+
+
+async def _found(
+    desk: Desk, looked: Lookup, infos: dict[DocumentId, DocumentInfo]
+) -> tuple[str, tuple[Row, ...]]:
+    text = "Found in the record:"
+    rows: list[Row] = []
+    seen: set[tuple[DocumentId, int]] = set()
+    for match in looked.matches:
+        info = infos[match.span.document]
+        every = await desk.sentences(info.id)
+        sentence = _around(match, every)
+        if sentence is None:  # in a heading, a table or a stamp
+            sentence = _bare(match)
+        if (info.id, sentence.start) in seen:
+            continue
+        seen.add((info.id, sentence.start))
+        said = line(info.title, sentence, _question(sentence, every))
+        start = len(text) + 1
+        text += f"\n{said}"
+        rows.append(
+            Row(
+                cells=(info.title, sentence.words, "; ".join(match.hit.why)),
+                start=text.rfind("“", start),
+                end=len(text),
+            )
+        )
+    return text, tuple(rows)
+
+
+async def _absent(desk: Desk, asked: str, infos: dict[DocumentId, DocumentInfo]) -> str:
+    text = "No page says this."
+    hits = await desk.retrieve(asked, desk.settings.passages)
+    near = await best_sentences(desk, asked, hits, most=_NEAR)
+    if near:
+        text += "\nNear in meaning, not the same:"
+    for scored in near:
+        every = await desk.sentences(scored.sentence.document)
+        title = infos[scored.sentence.document].title
+        text += f"\n{line(title, scored.sentence, _question(scored.sentence, every))}"
+    return text
+
+
+def _around(match: Match, every: Sequence[Sentence]) -> Sentence | None:
+    at = bisect_right([one.start for one in every], match.span.start) - 1
+    if at < 0 or match.span.start >= every[at].end:
+        return None
+    return every[at]
+
+
+def _bare(match: Match) -> Sentence:
+    """The words found alone, the first line of them where they are a whole page."""
+    words = " ".join(match.words.strip().splitlines()[:1]).strip()
+    start = match.span.start + match.words.find(words)
+    return Sentence(document=match.span.document, start=start, end=start + len(words), words=words)
+
+
+def _question(sentence: Sentence, every: Sequence[Sentence]) -> str | None:
+    if sentence.question is None:
+        return None
+    return next((one.words for one in every if one.start == sentence.question[0]), None)
