@@ -26,6 +26,7 @@ from protocol.jobs import (
     GetAnswer,
     Health,
     HealthIs,
+    Ingest,
     Jobs,
     ListJobs,
     ListMatters,
@@ -106,6 +107,11 @@ class Counting:
         await asyncio.sleep(0.05)
         return HealthIs(parts={"decided": ("ok", str(len(self.decided)))})
 
+    async def ingest(self, request: Ingest, caller: Caller) -> Done:
+        with (self.state / "ingests").open("a") as file:
+            file.write(f"{request.matter} {caller.person}\n")
+        return Done()
+
     async def health(self, request: Health, caller: Caller) -> HealthIs:
         return HealthIs(parts={"worker": ("ok", "counting")})
 
@@ -126,6 +132,7 @@ class Counting:
                 Decide: self.decide,
                 GetAnswer: self.broken,
                 Health: self.health,
+                Ingest: self.ingest,
                 ListJobs: self.jobs,
                 ListMatters: self.matters,
                 OpenSource: self.page,

@@ -17,6 +17,17 @@ import msgspec
 SUBSYSTEM: Final = "secondchair"
 
 
+class DropSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the file drop needs to know."""
+
+    matters: Path
+    """All matters; of each only ``inbox``, ``incoming`` and ``out`` are touched."""
+    audit: Path
+    """The folder of journals; what cannot be sealed there is not done."""
+    upload_bytes: int = 4 * 1024**3
+    """Largest file that is taken."""
+
+
 class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     """What the gateway needs to know; `worker/cli` makes it from the settings."""
 
@@ -30,6 +41,8 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     """The key registry."""
     worker: Path
     """The worker's socket."""
+    drop: DropSettings | None = None
+    """The file drop; None means no SFTP."""
     program: tuple[str, ...] = (sys.executable, "-I", "-m", "bot")
     """What a shell or a named word starts; it gets ``chat --fd N`` and the like."""
     connections: int = 200

@@ -9,17 +9,23 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import asyncssh  # noqa: TID251
+from asyncssh.stream import SSHServerStreamSession  # noqa: TID251
 
 from worker.gateway import SUBSYSTEM
 from worker.gateway.commands import parse
 from worker.logs import Log
 
+if TYPE_CHECKING:
+    from worker.gateway.drop import DropBox
+
 _log: Final = Log("gateway")
 _TERM: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,31}")
 _BUFFER_BYTES: Final = 256 * 1024
+
+_SFTP_VERSION: Final = 3  # what every client speaks; later versions add operations
 
 MAX_CELLS: Final = 1000
 """Widest and highest terminal that is believed."""
@@ -38,16 +44,23 @@ class Channel(asyncssh.SSHServerSession[bytes]):
     """The server's end of one channel."""
 
     def __init__(
-        self, serve: Callable[[Channel], Awaitable[int]], closed: Callable[[Channel], None]
+        self,
+        serve: Callable[[Channel], Awaitable[int]],
+        closed: Callable[[Channel], None],
+        drop: Callable[[asyncssh.SSHServerChannel[bytes]], DropBox] | None,
     ) -> None:
         """Joins the callbacks.
 
         Args:
             serve: Serves the channel once it has asked for something; gives the exit status.
             closed: Told once when the channel is gone.
+            drop: Makes the file drop for this channel; None means there is none.
         """
         self._serve = serve
         self._closed = closed
+        self._make_drop = drop
+        self._drop: DropBox | None = None
+        self._sftp: SSHServerStreamSession[bytes] | None = None
         self._chan: asyncssh.SSHServerChannel[bytes]
         self._task: asyncio.Task[None] | None = None
         self._writable = asyncio.Event()
@@ -90,27 +103,49 @@ class Channel(asyncssh.SSHServerSession[bytes]):
 
     def subsystem_requested(self, subsystem: str) -> bool:
         self.subsystem = subsystem == SUBSYSTEM
-        return self.subsystem
+        if subsystem == "sftp" and self._make_drop is not None:
+            # From here on the library's own session does the protocol, and our class the work.
+            self._sftp = SSHServerStreamSession(
+                None, cast(Any, self._new_drop), _SFTP_VERSION, allow_scp=False
+            )
+            self._sftp.connection_made(self._chan)
+        return self.subsystem or self._sftp is not None
 
     def session_started(self) -> None:
+        if self._sftp is not None:
+            self._sftp.session_started()
+            return
         self._task = asyncio.create_task(self._run())
 
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
+        if self._sftp is not None:
+            self._sftp.data_received(data, datatype)
+            return
         self._reader.feed_data(data)
 
     def eof_received(self) -> bool:
+        if self._sftp is not None:
+            self._cut()
+            return bool(self._sftp.eof_received())
         self._reader.feed_eof()
         return True  # the other direction stays open: replies may still come
 
     def pause_writing(self) -> None:
+        if self._sftp is not None:
+            self._sftp.pause_writing()
         self._writable.clear()
 
     def resume_writing(self) -> None:
+        if self._sftp is not None:
+            self._sftp.resume_writing()
         self._writable.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.gone.set()
         self._writable.set()
+        if self._sftp is not None:
+            self._cut()
+            self._sftp.connection_lost(exc)
         if not self._reader.at_eof():
             self._reader.feed_eof()
         if self._task is not None:
@@ -139,6 +174,15 @@ class Channel(asyncssh.SSHServerSession[bytes]):
         """A sentence of ours for the person at the other end."""
         ending = "\r\n" if self.terminal is not None else "\n"
         await self.write((text.replace("\n", ending) + ending).encode(), to_stderr=True)
+
+    def _new_drop(self, chan: asyncssh.SSHServerChannel[bytes]) -> DropBox:
+        assert self._make_drop is not None
+        self._drop = self._make_drop(chan)
+        return self._drop
+
+    def _cut(self) -> None:
+        if self._drop is not None:
+            self._drop.cut = True
 
     async def _run(self) -> None:
         status = 1

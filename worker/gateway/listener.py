@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime as dt
+import functools
 from collections.abc import AsyncIterator
 from typing import Final
 
@@ -23,7 +24,9 @@ from worker.gateway.bridge import bridge
 from worker.gateway.caps import Caps
 from worker.gateway.channel import Channel
 from worker.gateway.commands import HELP
+from worker.gateway.drop import DropBox
 from worker.gateway.launcher import launch
+from worker.gateway.notice import files_arrived
 from worker.logs import Log
 from worker.registry import RegistryFile
 
@@ -194,7 +197,8 @@ class Door(asyncssh.SSHServer):
         if self._stamp is None or len(self._channels) >= self._settings.channels:
             _log.info("channel.capped", peer=self._peer)
             return False
-        channel = Channel(self._serve, self._channels.discard)
+        drop = self._drop if self._settings.drop is not None else None
+        channel = Channel(self._serve, self._channels.discard, drop)
         self._channels.add(channel)
         return channel
 
@@ -215,6 +219,13 @@ class Door(asyncssh.SSHServer):
         """Closes the connection at once."""
         _log.info("connection.ended", peer=self._peer, reason=reason)
         self._conn.disconnect(asyncssh.DISC_BY_APPLICATION, "this connection is closed")
+
+    def _drop(self, chan: asyncssh.SSHServerChannel[bytes]) -> DropBox:
+        assert self._settings.drop is not None
+        assert self._stamp is not None  # no channel opens before authentication
+        arrived = functools.partial(files_arrived, self._settings.worker, self._stamp)
+        registry = self._gateway.registry
+        return DropBox(chan, self._settings.drop, registry, self._stamp, arrived)
 
     def _look_up(self, mark: str) -> tuple[UserName, str] | None:
         registry = self._gateway.registry
