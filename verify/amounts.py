@@ -12,6 +12,15 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 
+from verify.currencies import (
+    CJK_NAMES,
+    CODES,
+    NAMES,
+    PER_NAMES,
+    PREFIXES,
+    SCALES,
+    SYMBOLS,
+)
 from verify.number_words import ENGLISH, cjk_value, english_value
 
 
@@ -52,66 +61,61 @@ class Figure:
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d{1,6})?|\d+(?:\.\d{1,6})?|(?<=[$\s])\.\d{1,4})"
 _EURO_DIGITS = r"(?:\d{1,3}(?:[.\u00a0\u202f ]\d{3})+(?:,\d{1,4})?|\d+,\d{1,2}(?!\d))"
 _SCALE = r"(?:thousand|million|billion|trillion|mill?\.|mio\.?|mrd\.?|bn|mn|mm|[kmb])(?![\w])"
-_SCALES = {
-    "thousand": 10**3, "k": 10**3, "million": 10**6, "mill": 10**6, "mil": 10**6, "mio": 10**6, "mn": 10**6,
-    "mm": 10**6, "m": 10**6, "billion": 10**9, "bn": 10**9, "b": 10**9, "mrd": 10**9, "trillion": 10**12,
-}  # fmt: skip
-_SYMBOLS = {"$": "$", "＄": "$", "€": "EUR", "£": "GBP", "¥": "JPY", "₩": "KRW", "￦": "KRW"}
-_PREFIXES = {
-    "us": "USD", "u.s.": "USD", "usd": "USD", "ca": "CAD", "c": "CAD", "cad": "CAD", "a": "AUD", "au": "AUD",
-    "aud": "AUD", "hk": "HKD", "nz": "NZD", "s": "SGD", "sg": "SGD",
-}  # fmt: skip
-_CODES = "USD|EUR|GBP|JPY|KRW|CHF|CAD|AUD|HKD|SGD|NZD|CNY|RMB|INR|SEK|NOK|DKK|MXN"
-_NAMES = {
-    "dollar": "$", "dollars": "$", "euro": "EUR", "euros": "EUR", "pound": "GBP", "pounds": "GBP", "won": "KRW",
-    "yen": "JPY", "francs": "CHF", "cents": "cent", "cent": "cent", "€": "EUR",
-}  # fmt: skip
-_NAME = rf"(?:(?:U\.?\s?S\.?|United\s+States|American|Canadian|Australian)\s+)?(?:dollars?|euros?|pounds?(?:\s+sterling)?|won|yen|francs|cents?|€|{_CODES})(?!\w)"
+_NAME = rf"(?:(?:U\.?\s?S\.?|United\s+States|American|Canadian|Australian)\s+)?(?:dollars?|euros?|pounds?(?:\s+sterling)?|won|yen|francs|cents?|€|{CODES})(?!\w)"
 
 _NUMBER = (
-    rf"(?:(?P<euro>{_EURO_DIGITS})(?![\d.,]\d)|(?P<digits>{_DIGITS}))(?:[\s-]?(?P<scale>(?i:{_SCALE}))"
+    rf"(?:(?P<euro>{_EURO_DIGITS})(?![\d.,]\d)"
+    rf"|(?P<digits>{_DIGITS}))(?:[\s-]?(?P<scale>(?i:{_SCALE}))"
     rf"|(?=\s?[-–]\s?[$€£]?\d+(?:\.\d+)?\s?(?P<later>(?i:{_SCALE}))))?"
 )
 """A number and its scale; in "$1-2 million" the scale of the end is the start's too."""
 _SYMBOL_FIRST = re.compile(rf"(?P<symbol>[$＄€£¥₩￦])\s{{0,3}}{_NUMBER}")
 _BEFORE_SYMBOL = re.compile(
-    rf"(?:(?P<neg>(?<![\w)%])-)|(?P<code>(?<!\w)(?:US|U\.S\.|CA|AU|HK|NZ|SG|[CAS]|{_CODES}))\s?)$"
+    rf"(?:(?P<neg>(?<![\w)%])-)|(?P<code>(?<!\w)(?:US|U\.S\.|CA|AU|HK|NZ|SG|[CAS]|{CODES}))\s?)$"
 )
-_CODE_FIRST = re.compile(rf"(?<!\w)(?P<code>{_CODES})\s{{0,3}}{_NUMBER}")
+_CODE_FIRST = re.compile(rf"(?<!\w)(?P<code>{CODES})\s{{0,3}}{_NUMBER}")
 _CURRENCY_AFTER = re.compile(
-    rf"(?<![\w.,$€£¥₩/-])(?:(?P<digits>{_DIGITS})|(?P<euro>{_EURO_DIGITS}))(?:[\s-]{{1,2}}(?P<scale>(?i:{_SCALE}))|(?P<glued>[kKmM](?=\s)))?"
+    rf"(?<![\w.,$€£¥₩/-])(?:(?P<digits>{_DIGITS})"
+    rf"|(?P<euro>{_EURO_DIGITS}))(?:[\s-]{{1,2}}(?P<scale>(?i:{_SCALE}))|(?P<glued>[kKmM](?=\s)))?"
     rf"[\s-]{{0,3}}(?P<name>(?i:{_NAME}))"
 )
 _CJK_MONEY = re.compile(
-    r"(?<![\d.,])(?:(?<![가-힣])금\s?)?(?P<number>(?:\d[\d,]*(?:\.\d+)?|[일이삼사오육칠팔구])(?:\s?(?:\d[\d,]*(?:\.\d+)?|[일이삼사오육칠팔구십백천만억조億万千百]))*)"
+    r"(?<![\d.,])(?:(?<![가-힣])금\s?)?(?P<number>(?:\d[\d,]*(?:\.\d+)?"
+    r"|[일이삼사오육칠팔구])(?:\s?(?:\d[\d,]*(?:\.\d+)?"
+    r"|[일이삼사오육칠팔구십백천만억조億万千百]))*)"
     r"\s?(?P<name>원|円|달러|유로|엔)(?!인|고|심|칙|래|본|하)"
 )
-_CJK_NAMES = {"원": "KRW", "円": "JPY", "엔": "JPY", "달러": "$", "유로": "EUR"}
 _PERCENT = re.compile(
-    rf"(?<![\w.,/-])(?P<digits>{_DIGITS}|\d+,\d{{1,3}})\s?(?:(?P<sign>[%％]|per\s?cent(?:um)?(?!\w|age)|percent(?!age)|퍼센트|Prozent|pour\s?cent)"
+    rf"(?<![\w.,/-])(?P<digits>{_DIGITS}|\d+,\d{{1,3}})\s?(?:(?P<sign>[%％]|per\s?cent(?:um)?(?!\w"
+    rf"|age)|percent(?!age)|퍼센트|Prozent|pour\s?cent)"
     r"|(?P<points>percentage\s+points?|%p)|(?P<basis>(?i:basis[\s-]+points?|bps?(?!\w))))"
 )
 _PLAIN = re.compile(
     r"(?<![\w.,/:§¶#$€£¥₩-])(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d{1,6})?|\d+(?:\.\d{1,6})?)"
-    r"(?:\s(?P<scale>thousand|million|billion|trillion)(?!\w))?(?!\d|[.,]\d|[/:]\d|[%％]|-\d|[A-Za-z]*\d|\.?[A-Z]{{2}})"
+    r"(?:\s(?P<scale>thousand|million|billion|trillion)(?!\w))?(?!\d|[.,]\d|[/:]\d|[%％]|-\d"
+    r"|[A-Za-z]*\d|\.?[A-Z]{{2}})"
 )
 _CJK_COUNT = re.compile(
-    r"(?<![\d.,])(?P<number>\d[\d,]*(?:\.\d+)?(?:\s?[십백천만억])*)\s?(?P<unit>명|개|대|건|장|평|㎡|주|회|일간|개월|시간|톤|킬로|박스|팔레트)"
+    r"(?<![\d.,])(?P<number>\d[\d,]*(?:\.\d+)?(?:\s?[십백천만억])*)\s?(?P<unit>명|개|대|건|장|평"
+    r"|㎡|주|회|일간|개월|시간|톤|킬로|박스|팔레트)"
 )
 _TWIN = re.compile(rf"\s{{0,4}}[(]\s?(?:[$€£¥₩])?\s?(?P<digits>{_DIGITS})\s?(?:%|percent)?\s?[)]")
 _WORD_UNIT = re.compile(r"(?:\s|-){1,3}(?P<unit>[A-Za-zÀ-ÿ]{2,20})(?:['’]s?)?")
 _PER = re.compile(
-    r"(?i)[\s,]{0,3}(?:per|a|each|every|/|pro)\s?(?P<per>month|year|annum|day|hour|week|quarter|share|unit|person|acre|square\s+(?:foot|meter))"
+    r"(?i)[\s,]{0,3}(?:per|a|each|every|/|pro)\s?(?P<per>month|year|annum|day|hour|week|quarter"
+    r"|share|unit|person|acre|square\s+(?:foot|meter))"
     r"|\s?(?P<adverb>monthly|annually|yearly|weekly|daily|hourly|p\.a\.)"
 )
-_PER_NAMES = {"annum": "year", "monthly": "month", "annually": "year", "yearly": "year", "weekly": "week", "daily": "day", "hourly": "hour", "p.a.": "year"}  # fmt: skip
 _BOUND = re.compile(
-    r"(?i)(?<!\w)(?:(?P<MOST>up\s+to|at\s+most|(?:no|not)\s+(?:more|greater)\s+than|(?:not|never)\s+(?:to\s+)?exceed(?:ing)?|not\s+in\s+excess\s+of"
+    r"(?i)(?<!\w)(?:(?P<MOST>up\s+to|at\s+most|(?:no|not)\s+(?:more|greater)\s+than|(?:not"
+    r"|never)\s+(?:to\s+)?exceed(?:ing)?|not\s+in\s+excess\s+of"
     r"|maximum(?:\s+of)?|höchstens|최대)"
     r"|(?P<LEAST>at\s+least|(?:no|not)\s+(?:less|fewer)\s+than|minimum(?:\s+of)?|mindestens|최소)"
-    r"|(?P<OVER>over|more\s+than|(?:in\s+)?excess\s+of|exceed(?:s|ed|ing)?|greater\s+than|above|mehr\s+als)"
+    r"|(?P<OVER>over|more\s+than|(?:in\s+)?excess\s+of|exceed(?:s|ed|ing)?|greater\s+than|above"
+    r"|mehr\s+als)"
     r"|(?P<UNDER>under|less\s+than|fewer\s+than|below|almost|nearly|weniger\s+als)"
-    r"|(?P<ABOUT>about|approximately|around|roughly|some|circa|ca\.|est(?:imated|\.)|rund|etwa|environ|약))"
+    r"|(?P<ABOUT>about|approximately|around|roughly|some|circa|ca\.|est(?:imated|\.)|rund|etwa"
+    r"|environ|약))"
     r"\s{0,60}(?:a\s+total\s+of\s+)?(?:US|USD|U\.S\.)?\s?[($]?\s?$"
 )
 _NOT_UNITS = frozenset(
@@ -129,7 +133,7 @@ def _decimal(digits: str, *, euro: bool = False) -> Decimal | None:
 
 
 def _scaled(value: Decimal, scale: str | None) -> Decimal:
-    return value * _SCALES[scale.lower().rstrip(".")] if scale else value
+    return value * SCALES[scale.lower().rstrip(".")] if scale else value
 
 
 def find_figures(text: str, skip: Sequence[tuple[int, int]] = ()) -> tuple[Figure, ...]:
@@ -169,7 +173,7 @@ def _beside(text: str, figure: Figure) -> Figure:
     return replace(
         figure,
         bound=Bound[bound.lastgroup] if bound and bound.lastgroup else Bound.NONE,
-        per=_PER_NAMES.get(counted, counted),
+        per=PER_NAMES.get(counted, counted),
     )
 
 
@@ -180,9 +184,9 @@ def _symbol_first(text: str) -> Iterator[Figure]:
             continue
         before = _BEFORE_SYMBOL.search(text, max(0, found.start() - 5), found.start())
         code = (before["code"] or "") if before else ""
-        currency = _SYMBOLS[found["symbol"]]
+        currency = SYMBOLS[found["symbol"]]
         if currency == "$" and code:
-            currency = _PREFIXES.get(code.lower(), code)
+            currency = PREFIXES.get(code.lower(), code)
         yield Figure(
             start=before.start() if before else found.start(),
             end=found.end(),
@@ -208,7 +212,7 @@ def _number(found: re.Match[str], symbol: str) -> Decimal | None:
 
 def _is_euro(written: str, symbol: str | None) -> bool:
     """Whether points group thousands: "1.234,56", "1.234.567"; "$1.234" alone does not."""
-    return symbol == "€" or "," in written and "." in written or written.count(".") > 1
+    return symbol == "€" or ("," in written and "." in written) or written.count(".") > 1
 
 
 def _currency_after(text: str) -> Iterator[Figure]:
@@ -217,7 +221,7 @@ def _currency_after(text: str) -> Iterator[Figure]:
         if value is None:
             continue
         words = found["name"].lower().split()
-        currency = _NAMES.get(words[-1], "") or _NAMES.get(words[0], "") or words[-1].upper()
+        currency = NAMES.get(words[-1], "") or NAMES.get(words[0], "") or words[-1].upper()
         if currency == "$" and len(words) > 1:
             first = words[0]
             currency = {"canadian": "CAD", "australian": "AUD"}.get(first, "USD")
@@ -233,7 +237,7 @@ def _cjk(text: str) -> Iterator[Figure]:
     for found in _CJK_MONEY.finditer(text):
         value = cjk_value(found["number"])
         if value is not None:
-            unit = _CJK_NAMES[found["name"]]
+            unit = CJK_NAMES[found["name"]]
             yield Figure(start=found.start(), end=found.end(), value=value, unit=unit, money=True)
     for found in _CJK_COUNT.finditer(text):
         value = cjk_value(found["number"])
@@ -272,7 +276,7 @@ def _words(text: str) -> Iterator[Figure]:
         )
         if name:
             words = name["name"].lower().split()
-            unit, money, end = _NAMES.get(words[-1], words[-1].upper()), True, name.end()
+            unit, money, end = NAMES.get(words[-1], words[-1].upper()), True, name.end()
             unit, value = ("$", value / 100) if unit == "cent" else (unit, value)
         elif percent:
             unit, end = "percent", percent.end()

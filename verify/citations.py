@@ -26,8 +26,10 @@ from verify.titles import Named, exact_titles, loose_titles
 from verify.word_forms import sentence_end, sentence_start
 
 _SPEAKER = re.compile(
-    r"(?P<who>(?:(?:Chief\s+)?Justice|Judge|Mr\.|Ms\.|Mrs\.|Dr\.|Professor|General)\s+[A-Z][\w'’-]+(?:\s[A-Z][\w'’-]+)?"
-    r"|[A-Z][\w'’-]+)\s+(?:\w+ly\s+)?(?:said|says|stated|states|testified|testifies|asked|answered|replied|responded|"
+    r"(?P<who>(?:(?:Chief\s+)?Justice|Judge|Mr\.|Ms\.|Mrs\.|Dr\.|Professor"
+    r"|General)\s+[A-Z][\w'’-]+(?:\s[A-Z][\w'’-]+)?"
+    r"|[A-Z][\w'’-]+)\s+(?:\w+ly\s+)?(?:said|says|stated|states|testified|testifies|asked|answered"
+    r"|replied|responded|"
     r"argued|wrote|writes|explained|admitted|conceded|acknowledged|told|observed|remarked)\b"
 )
 
@@ -235,7 +237,7 @@ def judge_authority_cite(
         info, place = elsewhere[0]
         return Judged(
             verdict=Verdict.MISATTRIBUTED if named.exact else Verdict.CHECK,
-            reason=f"Cited in {info.title}, not in the document the reply names; the authority was not validated",
+            reason=f"Cited in {info.title}, not in the document the reply names; not validated",
             places=(Stretch(document=info.id, start=place.start, end=place.end),),
         )
     nearest = _close(cite, first or infos, source, tables)
@@ -323,8 +325,10 @@ def _compare_cite(
 
 
 _CASE_NAME = re.compile(
-    r"(?P<one>[A-Z][\w.,'’&-]*(?:\s+(?:[A-Z&][\w.,'’&-]*|of|the|for|and|ex|rel\.)){0,6}?)\s+v\.?s?\.?\s+"
-    r"(?P<two>[A-Z][\w.'’&-]*(?:\s+(?:[A-Z&][\w.'’&-]*|of|the|for|and)){0,6}),?\s*(?:Inc\.|Co\.|Corp\.|L\.?P\.?|LLC)?,?\s*$"
+    r"(?P<one>[A-Z][\w.,'’&-]*(?:\s+(?:[A-Z&][\w.,'’&-]*|of|the|for|and|ex"
+    r"|rel\.)){0,6}?)\s+v\.?s?\.?\s+"
+    r"(?P<two>[A-Z][\w.'’&-]*(?:\s+(?:[A-Z&][\w.'’&-]*|of|the|for|and)){0,6}),?\s*(?:Inc\.|Co\."
+    r"|Corp\.|L\.?P\.?|LLC)?,?\s*$"
 )
 
 

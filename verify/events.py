@@ -317,15 +317,15 @@ def disagreement(clause: Clause, words: Agreement, title: str, text: str, at: in
     if strangers and words.score >= DISAGREES:
         return f"Found, but the record does not name {strangers[0].title()} there"
     if clause.key is None and not words.verbatim:
-        return f"Found, but the reply says too little around it to compare"
+        return "Found, but the reply says too little around it to compare"
     if words.negation:
         return f'Found, but one side says "{words.negation}" and the other does not'
     if words.sequence:
         return f'Found, but the record does not say "{words.sequence}" there'
     if words.score < DISAGREES:
-        return f"Found, but the record's words there do not speak of this"
+        return "Found, but the record's words there do not speak of this"
     if not words.good:
         missing = ", ".join(words.missing[:4])
-        reason = f"Found, but the words around it agree only in part"
+        reason = "Found, but the words around it agree only in part"
         return f"{reason}: {missing}" if missing else reason
     return ""

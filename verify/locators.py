@@ -77,7 +77,8 @@ _PATTERNS: tuple[tuple[CiteKind, re.Pattern[str]], ...] = (
     (
         CiteKind.TRANSCRIPT,
         re.compile(
-            rf"(?<!\w){_NAME}(?P<paper>Dep(?:\.|o\.|osition)?|(?:Hr['’]?g|Hearing|Trial|Oral\s+Arg\.)?\s?Tr(?:\.|anscript)"
+            rf"(?<!\w){_NAME}(?P<paper>Dep(?:\.|o\.|osition)?|(?:Hr['’]?g|Hearing|Trial"
+            rf"|Oral\s+Arg\.)?\s?Tr(?:\.|anscript)"
             rf"|Test(?:\.|imony)|RT|R\.T\.)(?:\s+Tr\.)?,?\s+(?:at\s+)?{_LINES}"
         ),
     ),
@@ -85,7 +86,8 @@ _PATTERNS: tuple[tuple[CiteKind, re.Pattern[str]], ...] = (
         CiteKind.PAPER,
         re.compile(
             rf"(?<!\w){_NAME}(?:(?:First|Second|Third)\s)?(?:Am(?:\.|ended)\s)?"
-            r"(?P<paper>Decl(?:\.|aration)|Aff(?:\.|idavit)|Compl(?:\.|aint)|Answer|Mot(?:\.|ion)|Opp(?:\.|osition)|Br(?:\.|ief)"
+            r"(?P<paper>Decl(?:\.|aration)|Aff(?:\.|idavit)|Compl(?:\.|aint)|Answer|Mot(?:\.|ion)"
+            r"|Opp(?:\.|osition)|Br(?:\.|ief)"
             rf"|Reply|Dep(?:\.|osition)|Report|Rep\.|Tr\.)(?:{_PARAGRAPH}|{_AT})"
         ),
     ),
@@ -93,20 +95,23 @@ _PATTERNS: tuple[tuple[CiteKind, re.Pattern[str]], ...] = (
         CiteKind.EXHIBIT,
         re.compile(
             r"(?<!\w)(?:Exs?\.|Exhs?\.|Exhibits?|EX\.|EXHIBIT|Anlage|Annex)\s?(?:No\.?\s?)?"
-            rf"(?P<label>[A-Z]{{1,3}}(?![a-z\w])|\d{{1,4}}(?:[-.]\d{{1,3}})?)(?P<sub>-\d{{1,3}})?(?:{_PARAGRAPH}|{_AT})?"
+            rf"(?P<label>[A-Z]{{1,3}}(?![a-z\w])"
+            rf"|\d{{1,4}}(?:[-.]\d{{1,3}})?)(?P<sub>-\d{{1,3}})?(?:{_PARAGRAPH}|{_AT})?"
         ),
     ),
     (
         CiteKind.DOCKET,
         re.compile(
-            r"(?<!\w)(?:ECF|Dkt\.?|Docket|D\.E\.|Doc\.)\s?(?:Entry\s|No\.?\s?|#)*(?P<label>\d{1,4}(?:-\d{1,3})?)"
+            r"(?<!\w)(?:ECF|Dkt\.?|Docket|D\.E\.|Doc\.)\s?(?:Entry\s|No\.?\s?"
+            r"|#)*(?P<label>\d{1,4}(?:-\d{1,3})?)"
             rf"(?:{_PARAGRAPH}|{_AT})?"
         ),
     ),
     (
         CiteKind.BATES,
         re.compile(
-            r"(?<![\w.-])(?P<label>[A-Z][A-Z0-9&]{0,14}[A-Z&](?:[-_][A-Z]{2,12})*)(?P<glue>[-_ ]{0,1})(?P<serial>\d{3,10})(?![\d:]|[.,]\d)"
+            r"(?<![\w.-])(?P<label>[A-Z][A-Z0-9&]{0,14}[A-Z&](?:[-_][A-Z]{2,12})*)(?P<glue>[-_ "
+            r"]{0,1})(?P<serial>\d{3,10})(?![\d:]|[.,]\d)"
             r"(?:\s?(?:-|–|—|to|through)\s?(?:(?P=label)[-_ ]?)?(?P<serial_end>\d{2,10})(?![\d-]))?"
             r"(?:\s+at\s+-?(?P<inner>\d{2,10}))?"
         ),
@@ -118,13 +123,15 @@ _PATTERNS: tuple[tuple[CiteKind, re.Pattern[str]], ...] = (
     (
         CiteKind.SUPRA,
         re.compile(
-            rf"(?<!\w){_NAME}(?P<paper>Dep\.|Decl\.|Aff\.|Compl\.|Tr\.)?,?\s*supra(?:{_PARAGRAPH}|{_AT})?"
+            rf"(?<!\w){_NAME}(?P<paper>Dep\.|Decl\.|Aff\.|Compl\.|Tr\.)?,?\s*supra(?:{_PARAGRAPH}"
+            rf"|{_AT})?"
         ),
     ),
     (
         CiteKind.PAGE,
         re.compile(
-            rf"(?<!\w)(?P<pdf>PDF\s+)?(?:pp?\.|[Pp]ages?|Seite|S\.)\s?(?P<page>\d{{1,5}})(?:{_DASH}(?P<page_end>\d{{1,5}}))?(?![\w.:]\d)"
+            rf"(?<!\w)(?P<pdf>PDF\s+)?(?:pp?\.|[Pp]ages?|Seite"
+            rf"|S\.)\s?(?P<page>\d{{1,5}})(?:{_DASH}(?P<page_end>\d{{1,5}}))?(?![\w.:]\d)"
             r"(?P<tail>\s+of\s+the\s+PDF)?"
         ),
     ),
@@ -132,7 +139,8 @@ _PATTERNS: tuple[tuple[CiteKind, re.Pattern[str]], ...] = (
     (
         CiteKind.PAGE,
         re.compile(
-            rf"(?:¶¶?|(?<!\w)(?:[Pp]ara\.|[Pp]aragraphs?))\s?(?P<paragraph>\d{{1,4}})(?:{_DASH}(?P<paragraph_end>\d{{1,4}}))?"
+            rf"(?:¶¶?|(?<!\w)(?:[Pp]ara\."
+            rf"|[Pp]aragraphs?))\s?(?P<paragraph>\d{{1,4}})(?:{_DASH}(?P<paragraph_end>\d{{1,4}}))?"
         ),
     ),
     (
@@ -145,7 +153,8 @@ _SIGNALS = frozenset(
     "see cf accord but compare contra in the and also citing quoting from per".split()
 )
 _NEVER_BATES = frozenset(
-    "ISO RFC USD EUR GBP KRW JPY CHF CAD AUD HIPAA ERISA ECF DKT WL LEXIS FY NO CV CR MD GAAP IFRS SOX IRC CFR USC COVID "
+    "ISO RFC USD EUR GBP KRW JPY CHF CAD AUD HIPAA ERISA ECF DKT WL LEXIS FY NO CV CR MD GAAP "
+    "IFRS SOX IRC CFR USC COVID "
     "FORM RULE SECTION PART TITLE CASE PAGE EXHIBIT EX DOC".split()
 )
 

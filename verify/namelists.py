@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 TITLES = frozenset(
-    "Mr Mrs Ms Miss Dr Prof Professor Judge Justice Hon Sir Herr Frau Mme Sgt Officer Agent Detective Lt Capt "
+    "Mr Mrs Ms Miss Dr Prof Professor Judge Justice Hon Sir Herr Frau Mme Sgt Officer Agent "
+    "Detective Lt Capt "
     "mr mrs ms miss dr prof professor judge justice hon herr frau mme officer agent detective".split()
 ) | {"Chief Justice"}
 PARTICLES = frozenset("van von der den de du la le da dos del di bin al el ibn ter ten zu".split())
 COMPANY_SUFFIXES = frozenset(
-    "Inc Inc. LLC L.L.C. Corp Corp. Corporation Company Co Co. Ltd Ltd. Limited LP L.P. LLP L.L.P. PLC plc GmbH AG KG "
+    "Inc Inc. LLC L.L.C. Corp Corp. Corporation Company Co Co. Ltd Ltd. Limited LP L.P. LLP "
+    "L.L.P. PLC plc GmbH AG KG "
     "S.A. SA SARL N.A. Bank Trust Partners Holdings Group Associates".split()
 )
 KOREAN_SURNAMES = tuple(
@@ -19,26 +21,30 @@ KOREAN_TITLES = tuple(
 )
 COMMON_CAPITALS = frozenset(
     """
-    the a an this that these those he she it they we you i his her its their our my in on at by for from to of with
-    as if when where while after before since until because although however moreover therefore thus accordingly and
-    but or nor so yet both each every no not any all some see also according under during between within without upon
-    there here what which who whom whose why how is was were are be been has had have do did does may might must shall
-    should will would can could monday tuesday wednesday thursday friday saturday sunday january february march april
-    june july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec
-    agreement contract lease exhibit ex section article schedule appendix annex clause paragraph page pages line
-    deposition dep declaration decl affidavit complaint answer motion order opinion brief memorandum memo report letter
-    email e-mail notice plan policy invoice minutes transcript tr record document documents timeline entry amount credit
-    court courts district circuit supreme appeals state states united federal county city plaintiff plaintiffs
-    defendant defendants appellant appellee petitioner respondent borrower lender landlord tenant lessor lessee seller
-    buyer purchaser supplier employee employer executive company corporation bank board party parties counsel witness
-    congress senate house president government department secretary commission agency act rule code constitution
-    amendment english american korean german french japanese european bates ecf dkt docket pdf usd eur krw
-    yes first second third finally next then later earlier following please confirm note draft final executed
-    effective date dated closing employment severance construction software license stock purchase asset loan
-    chief officer director manager vice chairman general attorney attorneys office inspection supply
-    verified check found today yesterday both neither either one two three four five six seven eight nine ten
-    northern southern eastern western north south east west international national
-    repairs rent payment payments facilities phase appellants appellees
+    the a an this that these those he she it they we you i his her its their our my in on at by
+    for from to of with as if when where while after before since until because although however
+    moreover therefore thus accordingly and but or nor so yet both each every no not any all some
+    see also according under during between within without upon there here what which who whom
+    whose why how is was were are be been has had have do did does may might must shall should
+    will would can could monday tuesday wednesday thursday friday saturday sunday january
+    february march april june july august september october november december jan feb mar apr jun
+    jul aug sep sept oct nov dec agreement contract lease exhibit ex section article schedule
+    appendix annex clause paragraph page pages line deposition dep declaration decl affidavit
+    complaint answer motion order opinion brief memorandum memo report letter email e-mail notice
+    plan policy invoice minutes transcript tr record document documents timeline entry amount
+    credit court courts district circuit supreme appeals state states united federal county city
+    plaintiff plaintiffs defendant defendants appellant appellee petitioner respondent borrower
+    lender landlord tenant lessor lessee seller buyer purchaser supplier employee employer
+    executive company corporation bank board party parties counsel witness congress senate house
+    president government department secretary commission agency act rule code constitution
+    amendment english american korean german french japanese european bates ecf dkt docket pdf
+    usd eur krw yes first second third finally next then later earlier following please confirm
+    note draft final executed effective date dated closing employment severance construction
+    software license stock purchase asset loan chief officer director manager vice chairman
+    general attorney attorneys office inspection supply verified check found today yesterday both
+    neither either one two three four five six seven eight nine ten northern southern eastern
+    western north south east west international national repairs rent payment payments facilities
+    phase appellants appellees
     """.split()
 )
 """Words that start a sentence or a defined term far more often than a name."""

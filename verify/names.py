@@ -57,17 +57,23 @@ _SUFFIX = "(?:" + "|".join(map(re.escape, sorted(COMPANY_SUFFIXES, key=len, reve
 _JOIN = r"[ \t\u00a0]{1,2}"
 _NAME = re.compile(
     rf"(?<![\w'’@.-])(?:(?P<title>{_TITLE})\.?{_JOIN}(?:\n[ \t]*)?)?"
-    rf"(?P<words>(?:{_INITIAL}{_JOIN}?){{0,3}}(?:{_PARTICLE}{_JOIN}){{0,3}}{_PART}(?:{_JOIN}(?:{_INITIAL}|{_PARTICLE}|&|{_PART})){{0,6}})"
+    rf"(?P<words>(?:{_INITIAL}{_JOIN}?){{0,3}}(?:{_PARTICLE}{_JOIN}){{0,3}}{_PART}(?:{_JOIN}(?:{_INITIAL}"
+    rf"|{_PARTICLE}|&|{_PART})){{0,6}})"
     rf"(?P<suffix>,?{_JOIN}{_SUFFIX}(?![\w]))?"
 )
 _SPEAKS = re.compile(
-    r"\s+(?:wrote|writes|testified|testifies|said|says|stated|states|told|asked|answered|replied|signed|admitted|emailed|met|agreed|denied)\b"
+    r"\s+(?:wrote|writes|testified|testifies|said|says|stated|states|told|asked|answered|replied"
+    r"|signed|admitted|emailed|met|agreed|denied)\b"
 )
+_SURNAMES, _KOREAN_TITLE = "|".join(KOREAN_SURNAMES), "|".join(KOREAN_TITLES)
 _KOREAN = re.compile(
-    rf"(?<![가-힣])(?P<name>(?:{'|'.join(KOREAN_SURNAMES)})[가-힣]{{2}})(?=\s?(?:{'|'.join(KOREAN_TITLES)})|(?:은|는|이|가|을|를|의|에게|와|과)(?![가-힣])|[\s,.)]|$)"
+    rf"(?<![가-힣])(?P<name>(?:{_SURNAMES})[가-힣]{{2}})"
+    rf"(?=\s?(?:{_KOREAN_TITLE})|(?:은|는|이|가|을|를|의|에게|와|과)(?![가-힣])|[\s,.)]|$)"
 )
 _KOREAN_COMPANY = re.compile(
-    r"(?:주식회사|㈜|\(주\))\s?(?P<before>[가-힣A-Za-z0-9]{2,20})|(?P<after>[가-힣A-Za-z0-9]{2,20})\s?(?:주식회사|㈜|\(주\))(?!\s(?!대표|이사)[가-힣A-Za-z]{2,})"
+    r"(?:주식회사|㈜|\(주\))\s?(?P<before>[가-힣A-Za-z0-9]{2,20})"
+    r"|(?P<after>[가-힣A-Za-z0-9]{2,20})\s?(?:주식회사|㈜|\(주\))(?!\s(?!대표"
+    r"|이사)[가-힣A-Za-z]{2,})"
 )
 _KOREAN_PARTICLE = re.compile(r"(?:은|는|이|가|을|를|의|에게|와|과|에|로|으로)$")
 _LETTER = r"(?:[^\W_]|[\u0300-\u036f])"
@@ -103,7 +109,9 @@ def _latin(text: str) -> list[Name]:
         offset = match.start("words")
         while parts and not title and (_common(parts[0][0]) or parts[0][0] == "&"):
             parts.pop(0)
-        while parts and (_common(parts[-1][0]) and not suffix or parts[-1][0] in (*PARTICLES, "&")):
+        while parts and (
+            (_common(parts[-1][0]) and not suffix) or parts[-1][0] in (*PARTICLES, "&")
+        ):
             parts.pop()
         if not parts:
             continue
@@ -267,7 +275,8 @@ def _in_document(
 
 
 _BEFORE = re.compile(
-    rf"(?<![\w'’])(?:(?P<title>(?i:{_TITLE}))\.? )?(?P<firsts>(?:(?:{_PART}|{_INITIAL}|{_PARTICLE}) ?){{0,4}})$"
+    rf"(?<![\w'’])(?:(?P<title>(?i:{_TITLE}))\.? )?(?P<firsts>(?:(?:{_PART}|{_INITIAL}"
+    rf"|{_PARTICLE}) ?){{0,4}})$"
 )
 _AFTER = re.compile(rf",? (?P<firsts>(?:(?:{_PART}|{_INITIAL}) ?){{1,2}})")
 

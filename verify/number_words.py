@@ -28,8 +28,10 @@ SCALES = {
     "trillion": 10**12,
 }
 _NUMBER_WORD = "|".join(sorted((*_SMALL, *_TENS, *SCALES), key=len, reverse=True))
+_FIRST_WORD = "|".join((*_SMALL, *_TENS))
 ENGLISH = re.compile(
-    rf"(?i)(?<![\w-])(?:{'|'.join((*_SMALL, *_TENS))})(?:[\s-]{{1,6}}(?:and[\s-]{{1,6}})?(?:{_NUMBER_WORD}))*(?![\w])"
+    rf"(?i)(?<![\w-])(?:{_FIRST_WORD})"
+    rf"(?:[\s-]{{1,6}}(?:and[\s-]{{1,6}})?(?:{_NUMBER_WORD}))*(?![\w])"
 )
 """A run of number words; "one" and "a" alone are left to the caller."""
 
@@ -68,7 +70,7 @@ def english_value(words: str) -> Decimal | None:
 
 
 def cjk_value(written: str) -> Decimal | None:
-    """The value of ``1억 2,000만``, ``5천만`` or ``일억이천만``; None when nothing of it is a number."""
+    """The value of ``1억 2,000만``, ``5천만`` or ``일억이천만``; None when it is no number."""
     total = current = Decimal(0)
     pending: Decimal | None = None
     seen = False

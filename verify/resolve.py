@@ -208,7 +208,7 @@ def _no_page(pages: Sequence[PageInfo], cite: RecordCite) -> str:
 
 
 def printed_lines(text: str, page: PageInfo) -> dict[int, tuple[int, int]]:
-    """Line number to span on one page: the printed numbers where the page prints them, else counted."""
+    """Line number to span on one page: as printed where the page prints numbers, else counted."""
     printed: dict[int, tuple[int, int]] = {}
     counted: dict[int, tuple[int, int]] = {}
     start = page.start

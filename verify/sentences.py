@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from protocol.answers import GREEN, Claim, Finding, ItemKind, SentenceClass, Verdict
 
@@ -22,8 +23,10 @@ _BREAK = re.compile(
 )
 _HEADING = re.compile(r"(?m)^[ \t]*#{1,6}\s[^\n]*$")
 _ABBREVIATION = re.compile(
-    r"(?:(?<!\w)(?:v|vs|No|Nos|Mr|Mrs|Ms|Dr|Prof|Hon|Inc|Corp|Co|Ltd|Bros|Cir|Sec|Fed|Exs?|Exh|Dec|Jan|Feb|Mar|Apr|Aug|Sept?"
-    r"|Oct|Nov|St|Jr|Sr|Id|id|Cal|Dist|App|Supp|Rev|Civ|Crim|Proc|Dep|Tr|Decl|Compl|Aff|Dkt|Doc|Am|Art|art|pp?|paras?|cf|Cf"
+    r"(?:(?<!\w)(?:v|vs|No|Nos|Mr|Mrs|Ms|Dr|Prof|Hon|Inc|Corp|Co|Ltd|Bros|Cir|Sec|Fed|Exs?|Exh|Dec"
+    r"|Jan|Feb|Mar|Apr|Aug|Sept?"
+    r"|Oct|Nov|St|Jr|Sr|Id|id|Cal|Dist|App|Supp|Rev|Civ|Crim|Proc|Dep|Tr|Decl|Compl|Aff|Dkt|Doc|Am"
+    r"|Art|art|pp?|paras?|cf|Cf"
     r"|e\.g|i\.e|al|etc|approx|ca|Nr|Abs|bzw|vgl|[A-Z])|\.[A-Z]|\d)$"
 )
 _LIST_NUMBER = re.compile(r"(?:^|\n)[ \t]*\d{1,3}$")
@@ -43,7 +46,7 @@ def split_sentences(text: str, protected: Sequence[Span] = ()) -> tuple[Span, ..
     cuts = sorted({0, len(text), *_cuts(text)})
     cuts = [cut for cut in cuts if not any(start < cut < end for start, end in kept_whole)]
     spans = []
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         piece = text[start:end]
         stripped = piece.strip()
         if stripped:
@@ -94,32 +97,53 @@ def _quotations(text: str) -> Iterator[Span]:
 # --- classes ---
 
 _BOILERPLATE = re.compile(
-    r"(?i)^(?:#{1,6}\s|\W*$|(?:sources?|summary|answer|note|timeline|chronology|facts?|background|parties|not addressed|open questions|coverage"
+    r"(?i)^(?:#{1,6}\s|\W*$|(?:sources?|summary|answer|note|timeline|chronology|facts?|background"
+    r"|parties|not addressed|open questions|coverage"
     r"|conclusion|요약|결론|출처)\s*:?$)"
-    r"|^\W*(?:the\s+(?:record|documents?|file|materials?)\s+(?:do(?:es)?\s+not|contains?\s+no|holds?\s+no)\s+(?:say|state|show|address|mention|contain|hold|give|include|answer|indicate|identify|specify)"
-    r"|no\s+(?:document|page|passage)\s+(?:of\s+the\s+record\s+)?(?:says|gives|mentions|addresses|states|contains)"
-    r"|i\s+(?:could\s+not|did\s+not|can(?:not|'t))\s+(?:find|read|locate)|(?:read|searched)\s+\d+\s+of\s+\d+|this\s+(?:is\s+a\s+)?draft|not\s+legal\s+advice"
+    r"|^\W*(?:the\s+(?:record|documents?|file|materials?)\s+(?:do(?:es)?\s+not|contains?\s+no"
+    r"|holds?\s+no)\s+(?:say|state|show|address|mention|contain|hold|give|include|answer|indicate"
+    r"|identify|specify)"
+    r"|no\s+(?:document|page|passage)\s+(?:of\s+the\s+record\s+)?(?:says|gives|mentions|addresses"
+    r"|states|contains)"
+    r"|i\s+(?:could\s+not|did\s+not|can(?:not|'t))\s+(?:find|read|locate)|(?:read"
+    r"|searched)\s+\d+\s+of\s+\d+|this\s+(?:is\s+a\s+)?draft|not\s+legal\s+advice"
     r"|기록에는?\s.{0,30}(?:없|않))"
 )
 _LAW = re.compile(
-    r"(?i)(?:\b\d+\s+U\.?\s?S\.?\s?C\.?|§|\bFed\.\s*R\.|\bRule\s+\d+|\bunder\s+(?:the\s+)?(?:federal|state|common|korean|california|new\s+york|delaware|\w+)\s+law\b"
-    r"|\bas\s+a\s+matter\s+of\s+law|\bthe\s+(?:statute|doctrine|case\s+law|courts?\s+(?:have|has)\s+(?:held|long))|\bcourts\s+(?:have|generally|often|require|apply|hold|recognize)"
-    r"|\bthe\s+law\s+(?:requires|provides|permits)|\bstatute\s+of\s+limitations\b|민법|형법|상법|판례|법률상)"
+    r"(?i)(?:\b\d+\s+U\.?\s?S\.?\s?C\.?|§|\bFed\.\s*R\.|\bRule\s+\d+"
+    r"|\bunder\s+(?:the\s+)?(?:federal|state|common|korean|california|new\s+york|delaware"
+    r"|\w+)\s+law\b"
+    r"|\bas\s+a\s+matter\s+of\s+law|\bthe\s+(?:statute|doctrine|case\s+law|courts?\s+(?:have"
+    r"|has)\s+(?:held|long))|\bcourts\s+(?:have|generally|often|require|apply|hold|recognize)"
+    r"|\bthe\s+law\s+(?:requires|provides|permits)|\bstatute\s+of\s+limitations\b|민법|형법|상법"
+    r"|판례|법률상)"
 )
 _INFERENCE = re.compile(
-    r"(?i)\b(?:therefore|thus|hence|accordingly|consequently|it\s+follows|suggest(?:s|ed|ing)?\s+that|impl(?:y|ies|ied)\s+that|indicat(?:es|ed|ing)\s+that"
-    r"|likely|probabl[ey]|presumably|apparently|evidently|appears?\s+(?:to|that)|seems?|must\s+have|may\s+have|might\s+have|could\s+have|we\s+(?:infer|conclude)|i\s+(?:infer|conclude)"
-    r"|inferred?|in\s+(?:our|my)\s+view|this\s+(?:shows|means|suggests|confirms|proves)|which\s+(?:shows|means|suggests|proves))\b"
+    r"(?i)\b(?:therefore|thus|hence|accordingly|consequently|it\s+follows|suggest(?:s|ed"
+    r"|ing)?\s+that|impl(?:y|ies|ied)\s+that|indicat(?:es|ed|ing)\s+that"
+    r"|likely|probabl[ey]|presumably|apparently|evidently|appears?\s+(?:to|that)|seems?"
+    r"|must\s+have|may\s+have|might\s+have|could\s+have|we\s+(?:infer|conclude)|i\s+(?:infer"
+    r"|conclude)"
+    r"|inferred?|in\s+(?:our|my)\s+view|this\s+(?:shows|means|suggests|confirms|proves)"
+    r"|which\s+(?:shows|means|suggests|proves))\b"
     r"|따라서|그러므로|것으로\s?보|추정|추측|미루어"
 )
 _ARGUMENT = re.compile(
-    r"(?i)\b(?:(?:is|are|was|were)\s+(?:liable|negligent|entitled|unenforceable|barred|in\s+breach)|breach(?:es|ed)?\s+(?:its|the|his|her|their)\s+(?:duty|obligation|agreement|contract)"
-    r"|the\s+court\s+should|should\s+be\s+(?:granted|denied|dismissed|awarded)|we\s+(?:argue|submit|contend|respectfully)|plaintiffs?\s+(?:argues?|contends?|submits?)|defendants?\s+(?:argues?|contends?|submits?)"
-    r"|fails\s+as\s+a\s+matter|without\s+merit|summary\s+judgment\s+is)\b|주장한다|책임이\s?있다|인용되어야|기각되어야"
+    r"(?i)\b(?:(?:is|are|was|were)\s+(?:liable|negligent|entitled|unenforceable|barred"
+    r"|in\s+breach)|breach(?:es|ed)?\s+(?:its|the|his|her|their)\s+(?:duty|obligation|agreement"
+    r"|contract)"
+    r"|the\s+court\s+should|should\s+be\s+(?:granted|denied|dismissed|awarded)|we\s+(?:argue"
+    r"|submit|contend|respectfully)|plaintiffs?\s+(?:argues?|contends?|submits?)"
+    r"|defendants?\s+(?:argues?|contends?|submits?)"
+    r"|fails\s+as\s+a\s+matter|without\s+merit|summary\s+judgment\s+is)\b|주장한다|책임이\s?있다"
+    r"|인용되어야|기각되어야"
 )
 _INSTRUCTION = re.compile(
-    r"(?i)^[\s\-*•\d.)]*(?:please|confirm|review|check|verify|note\s+that\s+you|file|send|ask|add|attach|consider|see\s+whether|look\s+at|contact|obtain|request|schedule|calendar|docket|complete|fill|replace|make\s+sure|ensure|do\s+not)\s"
-    r"|\byou\s+(?:should|must|need\s+to|may\s+want|can\s+(?:ask|use|open|write))\b|\bwould\s+you\s+like\b|\bdo\s+you\s+want\b|(?:하십시오|하세요|바랍니다|주십시오)[.!]?$"
+    r"(?i)^[\s\-*•\d.)]*(?:please|confirm|review|check|verify|note\s+that\s+you|file|send|ask|add"
+    r"|attach|consider|see\s+whether|look\s+at|contact|obtain|request|schedule|calendar|docket"
+    r"|complete|fill|replace|make\s+sure|ensure|do\s+not)\s"
+    r"|\byou\s+(?:should|must|need\s+to|may\s+want|can\s+(?:ask|use|open|write))\b"
+    r"|\bwould\s+you\s+like\b|\bdo\s+you\s+want\b|(?:하십시오|하세요|바랍니다|주십시오)[.!]?$"
 )
 _UNCHECKED = frozenset({ItemKind.AUTHORITY_CITE, ItemKind.STATEMENT})
 """Kinds that can never carry a sentence."""

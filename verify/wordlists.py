@@ -4,37 +4,38 @@ from __future__ import annotations
 
 FUNCTION_WORDS = frozenset(
     """
-    a an the this that these those such said same of in on at by to for from with as into upon under
-    within during between among through per via about around approximately and or but nor so if then
-    than there here is are was were be been being am do does did done has have had having will would
-    shall should may might can could must it its he she his her hers him they their them theirs we our
-    us you your i my me who whom whose which what when where how also any some all both either each
-    other another one ones following follows follow above below herein hereof thereof hereby day date
-    calendar time year month later after before prior until till since no
-    der die das den dem des ein eine einen einem und oder mit von vom zum zur im am ist war wurde worden
-    hat haben sich auf aus bei nach vor bis für le la les un une des du de et ou à au aux en par pour
-    sur dans est a été avait avoir être qui que se ce cette
-    mr mrs ms miss dr prof herr frau mme
-    이었다 이었습니다 이다 입니다 였다 였습니다 은 는 이 가 을 를 의 에 자 일자 날 및 와 과 그 이후 이전 이날
+    a an the this that these those such said same of in on at by to for from with as into upon
+    under within during between among through per via about around approximately and or but nor
+    so if then than there here is are was were be been being am do does did done has have had
+    having will would shall should may might can could must it its he she his her hers him they
+    their them theirs we our us you your i my me who whom whose which what when where how also
+    any some all both either each other another one ones following follows follow above below
+    herein hereof thereof hereby day date calendar time year month later after before prior until
+    till since no der die das den dem des ein eine einen einem und oder mit von vom zum zur im am
+    ist war wurde worden hat haben sich auf aus bei nach vor bis für le la les un une des du de
+    et ou à au aux en par pour sur dans est a été avait avoir être qui que se ce cette mr mrs ms
+    miss dr prof herr frau mme 이었다 이었습니다 이다 입니다 였다 였습니다 은 는 이 가 을 를 의
+    에 자 일자 날 및 와 과 그 이후 이전 이날
     """.split()
 )
 """Words that say nothing of an event (English, German, French)."""
 
 REPORTING_WORDS = frozenset(
     """
-    record records recorded say says said state states stated refer refers referred report reports
-    reported note notes noted mention mentions mentioned describe describes described indicate
-    indicates indicated show shows showed shown provide provides provided timeline entry chronology
-    according find found finds set sets figure amount cite cites cited rely relies see document source
+    record records recorded say says said state states stated refer refers referred report
+    reports reported note notes noted mention mentions mentioned describe describes described
+    indicate indicates indicated show shows showed shown provide provides provided timeline entry
+    chronology according find found finds set sets figure amount cite cites cited rely relies see
+    document source
     """.split()
 )
 """Words with which a reply introduces what a document says; they are the reply's own."""
 
 NEGATIONS = frozenset(
     """
-    not no never none nor neither without nothing cannot unless except excluding fail failed fails
-    refuse refused refuses decline declined denied deny denies nicht kein keine keinen ohne nie
-    pas sans jamais aucun aucune
+    not no never none nor neither without nothing cannot unless except excluding fail failed
+    fails refuse refused refuses decline declined denied deny denies nicht kein keine keinen ohne
+    nie pas sans jamais aucun aucune
     """.split()
 )
 KOREAN_NEGATIONS = (
@@ -54,25 +55,26 @@ KOREAN_NEGATIONS = (
 WEEKDAYS = frozenset(
     """
     monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri
-    montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag lundi mardi mercredi jeudi
-    vendredi samedi dimanche 월요일 화요일 수요일 목요일 금요일 토요일 일요일
+    montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag lundi mardi mercredi
+    jeudi vendredi samedi dimanche 월요일 화요일 수요일 목요일 금요일 토요일 일요일
     """.split()
 )
 """Weekdays say nothing of an event; whether they fit their date is arithmetic."""
 
 SEQUENCE_WORDS = frozenset(
     """
-    first second third fourth fifth final finally last again initial initially original originally
-    previous previously next earlier earliest latest only amended revised supplemental renewed
-    처음 최초 마지막 다시 재차 최종 erstmals zuletzt erneut wieder premier première dernier dernière
+    first second third fourth fifth final finally last again initial initially original
+    originally previous previously next earlier earliest latest only amended revised supplemental
+    renewed 처음 최초 마지막 다시 재차 최종 erstmals zuletzt erneut wieder premier première
+    dernier dernière
     """.split()
 )
 """Words that place an event in an order; the record must hold them too."""
 
 DEADLINE_WORDS = frozenset(
     """
-    due deadline expire expires expired expiry latest limit cutoff 기한 마감 만료 만기 기일 frist fällig
-    échéance délai 期限 締切
+    due deadline expire expires expired expiry latest limit cutoff 기한 마감 만료 만기 기일 frist
+    fällig échéance délai 期限 締切
     """.split()
 )
 """Words that mean "on or before"."""
@@ -126,8 +128,10 @@ IRREGULAR = {
 "sent" are three events."""
 
 KOREAN_ENDINGS = (
-    "하였습니다 되었습니다 하였다 되었다 하였고 되었고 했습니다 됐습니다 했다 됐다 하기로 하고 하여 한다 된다 하는 되는 "
-    "이었습니다 이었다 입니다 이다 였다 에서는 에서 으로 에게 부터 까지 에는 에 은 는 이 가 을 를 의 로 와 과 도 만"
+    "하였습니다 되었습니다 하였다 되었다 하였고 되었고 했습니다 됐습니다 했다 됐다 하기로 하고 "
+    "하여 한다 된다 하는 되는 "
+    "이었습니다 이었다 입니다 이다 였다 에서는 에서 으로 에게 부터 까지 에는 에 은 는 이 가 을 를 "
+    "의 로 와 과 도 만"
 ).split()
 """Particles and verb endings glued to a Korean word, longest first within each length."""
 

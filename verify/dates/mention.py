@@ -120,6 +120,6 @@ class DateMention:
 
 
 def agrees(said: PartialDate, held: PartialDate) -> bool:
-    """Whether ``held`` (the record) says ``said`` (the reply), which may be coarser, never finer."""
+    """Whether the record's value says the reply's, which may be coarser but never finer."""
     pairs = zip(said, held, strict=True)
     return all(part is None or part == other for part, other in pairs)
