@@ -11,7 +11,7 @@ from worker import logs
 from worker.cli import settings_of
 from worker.cli.until import until_ended
 from worker.config import Settings
-from worker.gateway import GatewaySettings
+from worker.gateway import DropSettings, GatewaySettings
 from worker.gateway.listener import Gateway
 
 SOCKET = "worker.sock"
@@ -27,6 +27,7 @@ def gateway_settings(settings: Settings) -> GatewaySettings:
         host_keys=host_keys(settings.state),
         users=settings.state / "registry" / "users.toml",
         worker=settings.run() / SOCKET,
+        drop=DropSettings(matters=settings.state / "matters", audit=settings.state / "audit"),
     )
 
 
