@@ -58,7 +58,9 @@ class Model:
             "tokenizer.chat_template", chat_format.CHATML_CHAT_TEMPLATE
         )
         vocabulary = llama_cpp.llama_model_get_vocab(self._llama.model)
-        self._is_end = lambda token: llama_cpp.llama_vocab_is_eog(vocabulary, token)
+        self._is_end: Callable[[int], bool] = lambda token: bool(
+            llama_cpp.llama_vocab_is_eog(vocabulary, token)
+        )
         self._bos = self._text([self._llama.token_bos()])
         self._format = chat_format.Jinja2ChatFormatter(
             self.template, eos_token=self._text([self._llama.token_eos()]), bos_token=self._bos
@@ -101,7 +103,7 @@ class Model:
             say(_progress(total, reused, min(at + self._batch, total - 1)))
         written, reason = 0, "length"
         first = 0.0
-        decoder = codecs.lookup("utf-8").incrementaldecoder("replace")
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
         for token in self._generated(tokens, body):
             if not first:
                 first = time.monotonic()

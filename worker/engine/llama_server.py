@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol.errors import AppError, Internal, Unavailable
+from worker.boards.model_file import read_header
 from worker.engine import (
     BETWEEN_BLOCKS,
     Capabilities,
@@ -35,7 +36,6 @@ from worker.engine.asking import most_tokens, read_only, refuse_bad_limits
 from worker.engine.calls import Calls
 from worker.engine.child import Child
 from worker.engine.fit import refuse_if_too_long
-from worker.engine.gguf_header import read_header, why_no_slot_files
 from worker.engine.llama_http import LlamaHttp
 from worker.engine.models import file_sha256, verify_model
 from worker.engine.run_folder import RunFolder
@@ -47,7 +47,7 @@ from worker.engine.server_flags import (
     server_program,
 )
 from worker.engine.slot_keeper import SlotKeeper
-from worker.engine.slot_test import why_slot_files_fail
+from worker.engine.slot_test import why_no_slot_files, why_slot_files_fail
 from worker.engine.wall import Watch, walled
 
 _HEALTH_POLL_S = 0.05

@@ -1,4 +1,6 @@
-"""The start-up test of slot files: does a restored slot branch exactly as the one in memory did?
+"""Whether a model's slot files may be used: what its header says, then a test at start.
+
+Does a restored slot branch exactly as the one in memory did?
 
 Some models write only part of their state; restoring then "works" and is wrong, or is silently not
 reused. The test prefills a head, saves it, branches from the middle of it in memory, erases,
@@ -11,6 +13,7 @@ import secrets
 from pathlib import Path
 
 from protocol.errors import AppError
+from worker.boards.model_file import ModelHeader
 from worker.engine import Prompt
 from worker.engine.llama_http import LlamaHttp, apart
 from worker.engine.slot_files import SUFFIX
@@ -25,6 +28,21 @@ _LINES = tuple(
     for n in range(1, 17)
 )
 """About 300 tokens; nobody's record."""
+
+
+def why_no_slot_files(header: ModelHeader) -> str:
+    """Why the kv_cache of this model must not be written to a file; empty when it may.
+
+    A window or a recurrent state is only partly in the file: branching back from it gives other
+    logits without a warning, or none is reused (measured on Gemma 3; see docs/engine.md).
+    """
+    for key, value in header.values.items():
+        name = key.removeprefix(f"{header.architecture}.")
+        if name == "attention.sliding_window" and value:
+            return "slot files off: the model has sliding-window attention"
+        if name.startswith(("ssm.", "wkv.", "shortconv.")) or name == "full_attention_interval":
+            return "slot files off: the model keeps a recurrent state"
+    return ""
 
 
 async def why_slot_files_fail(api: LlamaHttp, slots: Path) -> str:
