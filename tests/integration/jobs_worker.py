@@ -1,15 +1,17 @@
 """A worker process for the crash tests: runs jobs, and kills itself where it is told to.
 
-Usage: jobs_worker.py FOLDER RUN KILL_AT [LEASE_S]
+Usage: jobs_worker.py FOLDER RUN KILL_AT [--lease SECONDS] [--pages NUMBER]
 
-KILL_AT is ``step:after#3`` (the third commit of a step), ``byte#9`` (the ninth event of the
-engine), ``any#40`` (the fortieth hook of any name) or ``never``. Each run adds the same jobs again
-under the keys of RUN, prints ``accepted ID`` for each and ``finished`` when all have ended. What a
-step's function does is noted in ``effects.txt``.
+KILL_AT is ``step:after#3`` (the third commit of a step), ``statement#9`` (before the ninth
+statement of SQL), ``byte#9`` (the ninth event of the engine), ``any#40`` (the fortieth hook of any
+name) or ``never``. Each run adds the same jobs again under the keys of RUN, prints ``accepted ID``
+for each and ``finished`` when all have ended. What a step's function does is noted in
+``effects.txt``.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import datetime as dt
 import os
@@ -20,10 +22,12 @@ from pathlib import Path
 
 from protocol.events import Completed, Found, Words
 from protocol.ids import JobId, MatterId, UserName
-from worker.jobs import JobContext, NewJob, StepValue, acts, runner
+from worker.jobs import LEASE_S, JobContext, NewJob, StepValue, acts, runner
 from worker.jobs.durable import DurableQueue
 
-PAGES = 4
+SHORT_PAGES = 4
+"""Steps of a short job; the long one has as many as --pages says."""
+
 # Kind, matter, weight in seconds: a long job that parks for short ones, and one to be stopped.
 JOBS = (
     ("summarize", "M-AAAA", 300.0),
@@ -43,7 +47,7 @@ class Fuse:
         self._seen: Counter[str] = Counter()
 
     def __call__(self, name: str) -> None:
-        self._seen.update((name, "any"))
+        self._seen.update((name,) if name == "statement" else (name, "any"))
         if self._number and self._seen[self._name] == self._number:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -54,15 +58,19 @@ def tell(line: str) -> None:
     sys.stdout.flush()
 
 
-async def main(folder: Path, run: str, kill_at: str) -> None:
+async def main(folder: Path, run: str, kill_at: str, pages: int) -> None:
     fuse = Fuse(kill_at)
     queue = DurableQueue.open(folder / "queue.sqlite", lambda: dt.datetime.now(dt.UTC), hook=fuse)
+    # Inside a transaction too, before each of its statements.
+    trace = queue._store._db.set_trace_callback
+    await queue._do(lambda acts: trace(lambda statement: fuse("statement")))
     everything_added = asyncio.Event()
     effects = os.open(folder / "effects.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     async def work(context: JobContext) -> Completed:
         await context.say(Found(passages=3, documents=1))
-        for page in range(PAGES):
+        pages_here = pages if context.kind == "summarize" else SHORT_PAGES
+        for page in range(pages_here):
 
             async def read(page: int = page) -> StepValue:
                 os.write(effects, f"{context.job} page-{page}\n".encode())
@@ -76,7 +84,7 @@ async def main(folder: Path, run: str, kill_at: str) -> None:
             if context.kind == "stopme" and page == 2:
                 await queue.stop(context.job)
             await context.step(f"page-{page}", read)
-            await context.breathe(float(PAGES - page) if context.kind == "ask" else None)
+            await context.breathe(float(pages_here - page) if context.kind == "ask" else None)
         return Completed(answer_sha256="a" * 64, verified=1, to_look_at=0, failing=0)
 
     async def idle(board: str) -> None:
@@ -111,7 +119,13 @@ async def main(folder: Path, run: str, kill_at: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 4:
-        for module in (acts, runner):
-            module.LEASE_S = float(sys.argv[4])  # type: ignore[attr-defined]
-    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3]))
+    given = argparse.ArgumentParser()
+    given.add_argument("folder", type=Path)
+    given.add_argument("run")
+    given.add_argument("kill_at")
+    given.add_argument("--lease", type=float, default=LEASE_S)
+    given.add_argument("--pages", type=int, default=SHORT_PAGES)
+    told = given.parse_args()
+    for module in (acts, runner):
+        module.LEASE_S = told.lease  # type: ignore[attr-defined]
+    asyncio.run(main(told.folder, told.run, told.kill_at, told.pages))

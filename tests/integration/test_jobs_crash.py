@@ -37,10 +37,10 @@ def start(folder: Path, run: str, kill_at: str, *more: str) -> subprocess.Popen[
     )
 
 
-def run(folder: Path, name: str, kill_at: str = "never") -> list[JobId]:
+def run(folder: Path, name: str, kill_at: str = "never", *more: str) -> list[JobId]:
     """Lets a worker run to its end or its death; the ids it accepted until then."""
-    worker = start(folder, name, kill_at)
-    printed, _ = worker.communicate(timeout=60)
+    worker = start(folder, name, kill_at, *more)
+    printed, _ = worker.communicate(timeout=120)
     if kill_at == "never":
         assert worker.returncode == 0
         assert "finished" in printed
@@ -54,19 +54,19 @@ def accepted(printed: str) -> list[JobId]:
     return [JobId(line[1]) for line in lines if line[0] == "accepted"]
 
 
-def check(folder: Path, jobs: list[JobId]) -> Counter[str]:
+def check(folder: Path, jobs: list[JobId], *, pages: int = PAGES) -> Counter[str]:
     """What must hold for every accepted job once all is over; counts of the events by kind."""
-    return asyncio.run(_check(folder, jobs))
+    return asyncio.run(_check(folder, jobs, pages))
 
 
-async def _check(folder: Path, jobs: list[JobId]) -> Counter[str]:
+async def _check(folder: Path, jobs: list[JobId], long_pages: int) -> Counter[str]:
     queue = open_queue(folder / "queue.sqlite", lambda: dt.datetime.now(dt.UTC))
     said: Counter[str] = Counter()
     runs = Counter((folder / "effects.txt").read_text().splitlines())
     try:
         for job in jobs:
             info = await queue.job(job)
-            pages = 2 if info.kind == "stopme" else PAGES
+            pages = {"stopme": 2, "summarize": long_pages}.get(info.kind, PAGES)
             ended_well = JobState.STOPPED if info.kind == "stopme" else JobState.DONE
             assert info.state is ended_well
             events = await queue.events_since(job, 0)
@@ -74,7 +74,7 @@ async def _check(folder: Path, jobs: list[JobId]) -> Counter[str]:
             assert [isinstance(event.body, LAST) for event in events] == (
                 [False] * (len(events) - 1) + [True]
             )
-            for page in range(PAGES):
+            for page in range(max(pages, PAGES)):
                 kept = {"page": page} if page < pages else None
                 assert await queue.remembered(job, f"page-{page}") == kept
             bodies = [event.body for event in events]
@@ -82,7 +82,7 @@ async def _check(folder: Path, jobs: list[JobId]) -> Counter[str]:
             crashes = sum(isinstance(body, Interrupted) for body in bodies)
             assert attempts == sorted(attempts)
             assert attempts[-1] == crashes + 1
-            repeated = sum(max(0, runs[f"{job} page-{page}"] - 1) for page in range(PAGES))
+            repeated = sum(max(0, runs[f"{job} page-{page}"] - 1) for page in range(pages))
             assert repeated <= crashes  # of each crash the open step alone
             said.update(type(body).__name__ for body in bodies)
     finally:
@@ -93,6 +93,7 @@ async def _check(folder: Path, jobs: list[JobId]) -> Counter[str]:
 ACTS = ("add", "claim", "step", "say", "park", "end", "stop", "recover")
 SCRIPTS = [
     *([f"{act}:{moment}#1"] for act in ACTS for moment in ("before", "after")),
+    *([f"statement#{number}"] for number in (6, 14, 33, 57, 101, 160, 333, 600)),
     ["byte#1"],
     ["byte#8"],
     ["say:after#7", "recover:before#1"],
@@ -120,14 +121,35 @@ def test_without_any_kill_every_step_runs_once_and_the_long_job_parks(tmp_path: 
 
 
 @pytest.mark.slow
+def test_a_folder_of_300_pages_survives_three_kills_with_no_page_twice(tmp_path: Path) -> None:
+    """Each kill costs at most the one page that was open; what was kept is not read again."""
+    more = ("--pages", "300")
+    for kill_at in ("step:after#90", "byte#250", "step:before#100"):
+        run(tmp_path, "r", kill_at, *more)
+    jobs = run(tmp_path, "r", "never", *more)
+    said = check(tmp_path, jobs, pages=300)
+    assert said["Interrupted"] == 3
+    read = Counter((tmp_path / "effects.txt").read_text().splitlines())
+    folder = {line: times for line, times in read.items() if line.startswith(jobs[0])}
+    assert len(folder) == 300
+    assert sum(folder.values()) <= 303
+
+
+@pytest.mark.slow
 def test_killed_at_random_moments_again_and_again(tmp_path: Path) -> None:
-    """Half the kills come at a random hook from within, half from outside between two events."""
+    """At a commit or a statement from within, or from outside between two events."""
     chance = random.Random(20260302)
     jobs: set[JobId] = set()
     kills = 0
     end = time.monotonic() + RANDOM_S
     while time.monotonic() < end:
-        inside = f"any#{chance.randrange(20, 240)}" if chance.random() < 0.5 else "never"
+        inside = chance.choice(
+            [
+                f"any#{chance.randrange(20, 240)}",
+                f"statement#{chance.randrange(100, 1500)}",
+                "never",
+            ]
+        )
         worker = start(tmp_path, f"r{kills}", inside)
         assert worker.stdout is not None
         lines_left = chance.randrange(5, 60)
@@ -147,7 +169,7 @@ def test_killed_at_random_moments_again_and_again(tmp_path: Path) -> None:
 
 def test_a_frozen_worker_goes_on_where_it_was(tmp_path: Path) -> None:
     """Stopped for three leases and continued: it beats for itself before it gives itself up."""
-    worker = start(tmp_path, "r", "never", "0.3")
+    worker = start(tmp_path, "r", "never", "--lease", "0.3")
     assert worker.stdout is not None
     printed = [worker.stdout.readline() for _ in range(10)]
     worker.send_signal(signal.SIGSTOP)
