@@ -20,7 +20,7 @@ from protocol.errors import Unavailable
 from protocol.ids import DocumentId
 from protocol.record import DocumentClass, Hit, Passage
 from rag.embedding import Embedder
-from rag.fusion import fuse, with_quotas, without_repeats
+from rag.fusion import evened, fuse, scaled, with_quotas, without_repeats
 from rag.matters import OpenMatter
 from rag.reranking import Reranker
 from rag.rewriting import Rewriter, Search, bundled
@@ -216,18 +216,18 @@ class _Scored:
         weights = term_weights(matter.store, [*wanted, *(t for each in further for t in each)])
         words = sheet.by_words(wanted, weights)
         meaning = np.full(len(sheet), -1.0)
-        lists = [(1.0, words)]
+        lists = [(1.0, scaled(words))]
         if embedder is not None:
             meaning = sheet.by_meaning(embedder.embed_question(asked))
-            lists.append((1.0, meaning))
+            lists.append((1.0, evened(meaning)))
         extra: list[tuple[Search, Scores]] = []
         for search, each in zip(added, further, strict=True):
             by_words = sheet.by_words(each, weights)
-            lists.append((search.weight, by_words))
+            lists.append((search.weight, scaled(by_words)))
             extra.append((search, by_words))
             if embedder is not None:
                 nearest = [sheet.by_meaning(embedder.embed_question(t)) for t in search.texts]
-                lists.append((search.weight, np.max(nearest, axis=0)))
+                lists.append((search.weight, evened(np.max(nearest, axis=0))))
         near = float(np.quantile(meaning, 0.9)) if len(meaning) else 1.0
         return cls(
             total=fuse(lists),
@@ -247,7 +247,10 @@ class _Scored:
     def order(self) -> list[int]:
         """Positions, best first; passages that nothing speaks for are left out."""
         best = np.argsort(-self.total, kind="stable")
-        return [int(at) for at in best if self.total[at] > 0]
+        speaks = (self.words > 0) | (self.meaning > 0)
+        for _, scores in self.added:
+            speaks |= scores > 0
+        return [int(at) for at in best if speaks[at]]
 
     def hit(self, at: int, passage: Passage, plan: Route) -> Hit:
         """The passage with its score and the reasons in words."""
@@ -261,6 +264,7 @@ class _Scored:
         for search, scores in self.added:
             if search.weight >= _SAID_FROM and scores[at] >= 0.5 * float(scores.max()) > 0:
                 why.append(search.why)
+        why = why or ["distantly near in meaning"]
         return Hit(passage=passage, score=float(self.total[at]), why=tuple(why))
 
     def _said(self, text: str) -> list[str]:
@@ -279,6 +283,6 @@ def _reranked(
     if len(scores) != len(head):
         return list(ranked)
     own = np.linspace(1.0, 0.0, len(head))
-    together = fuse([(1.0, own), (1.0, np.asarray(scores, dtype=np.float64))])
+    together = fuse([(1.0, own), (1.0, evened(np.asarray(scores, dtype=np.float64)))])
     order = np.argsort(-together, kind="stable")
     return [head[int(at)] for at in order] + list(ranked[_RERANKED:])
