@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -54,14 +55,14 @@ _CONVERSATION: Final = (
 """What is typed where there is no terminal. The export must be refused: nobody has approved."""
 
 _STATIONS: Final = (
-    ("four commands answered over SSH", "awaiting review", 6),
-    ("items verified with their place", "VERIFIED", 3),
-    ("items that are not green", "CHECK", 1),
-    ("coverage under the replies", "read 7 of 8 documents", 5),
-    ("proof of absence", "No page says this", 1),
-    ("the gate holds", "only an approved reply can be exported", 1),
+    ("replies over SSH, each held as a draft", r"Draft · awaiting review", 6),
+    ("items verified, with their place", r"✔ VERIFIED .* p\. \d|✔ VERIFIED .* \d+:\d+", 3),
+    ("a model wrote through llama.cpp", r"tok/s on board A", 2),
+    ("coverage under every reply", r"read \d+ of 8 documents, \d+ of 21 pages", 6),
+    ("proof of absence", r"No page says this", 1),
+    ("the gate holds: no export without an approval", r"only an approved reply can be exported", 1),
 )
-"""What a person must have seen: a name, the words, and how often at least."""
+"""What a person must have seen: a name, a pattern, and how often at least."""
 
 
 @click.command(epilog="Example: make demo")
@@ -237,7 +238,7 @@ def _scripted(bot: Path, console: Console) -> int:
             print(line, end="", flush=True)
             seen.append(line)
     said = "".join(seen)
-    failed = [name for name, words, least in _STATIONS if said.count(words) < least]
+    failed = [name for name, words, least in _STATIONS if len(re.findall(words, said)) < least]
     for name, _, _ in _STATIONS:
         console.print(
             f"[{'red' if name in failed else 'green'}]{'✘' if name in failed else '✔'}[/] {name}"
