@@ -61,7 +61,10 @@ class Figure:
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d{1,6})?|\d+(?:\.\d{1,6})?|(?<=[$\s])\.\d{1,4})"
 _EURO_DIGITS = r"(?:\d{1,3}(?:[.\u00a0\u202f ]\d{3})+(?:,\d{1,4})?|\d+,\d{1,2}(?!\d))"
 _SCALE = r"(?:thousand|million|billion|trillion|mill?\.|mio\.?|mrd\.?|bn|mn|mm|[kmb])(?![\w])"
-_NAME = rf"(?:(?:U\.?\s?S\.?|United\s+States|American|Canadian|Australian)\s+)?(?:dollars?|euros?|pounds?(?:\s+sterling)?|won|yen|francs|cents?|€|{CODES})(?!\w)"
+_NAME = (
+    r"(?:(?:U\.?\s?S\.?|United\s+States|American|Canadian|Australian)\s+)?"
+    rf"(?:dollars?|euros?|pounds?(?:\s+sterling)?|won|yen|francs|cents?|€|{CODES})(?!\w)"
+)
 
 _NUMBER = (
     rf"(?:(?P<euro>{_EURO_DIGITS})(?![\d.,]\d)"
@@ -119,7 +122,8 @@ _BOUND = re.compile(
     r"\s{0,60}(?:a\s+total\s+of\s+)?(?:US|USD|U\.S\.)?\s?[($]?\s?$"
 )
 _NOT_UNITS = frozenset(
-    "and or the of in to for on at by with from per as is was were are but which that than a an if be shall will may not".split()
+    "and or the of in to for on at by with from per as is was were are but which that than a an if "
+    "be shall will may not".split()
 )
 
 

@@ -10,162 +10,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from protocol.answers import Verdict
-from protocol.ids import DocumentId
 from protocol.record import DocumentInfo
 from verify.authorities import ReporterCite, find_reporter_cites
 from verify.judged import Judged, Stretch
-from verify.locators import CiteKind, RecordCite, find_record_cites
+from verify.locators import find_record_cites
+from verify.naming import Attribution, misplaced, named_document
 from verify.places import in_scope, supports_facts
-from verify.resolve import Resolved, resolve
+from verify.resolve import resolve
 from verify.source import Source
 from verify.tables import Tables
-from verify.titles import Named, exact_titles, loose_titles
-from verify.word_forms import sentence_end, sentence_start
+from verify.titles import exact_titles
 
-_SPEAKER = re.compile(
-    r"(?P<who>(?:(?:Chief\s+)?Justice|Judge|Mr\.|Ms\.|Mrs\.|Dr\.|Professor"
-    r"|General)\s+[A-Z][\w'’-]+(?:\s[A-Z][\w'’-]+)?"
-    r"|[A-Z][\w'’-]+)\s+(?:\w+ly\s+)?(?:said|says|stated|states|testified|testifies|asked|answered"
-    r"|replied|responded|"
-    r"argued|wrote|writes|explained|admitted|conceded|acknowledged|told|observed|remarked)\b"
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Attribution:
-    """To what the reply attributes an item; every part empty or None where it names none."""
-
-    documents: tuple[DocumentId, ...] = ()
-    """The document; several where the name fits several, and then none of them is certain."""
-    exact: bool = False
-    """Named by its whole title, exhibit label, docket number or Bates label."""
-    naming: tuple[tuple[int, int], ...] = ()
-    """The stretches of the reply that name documents or places: they are not about the event."""
-    place: RecordCite | None = None
-    """The page, lines, paragraph or Bates label named beside the document."""
-    speaker: str = ""
-    """Who is said to have spoken or written the item, as the reply writes it."""
-    problem: str = ""
-    """Why the named document or place cannot be ("the document has 3 pages"); empty when it can."""
-
-
-def named_document(
-    reply: str,
-    span: tuple[int, int],
-    source: Source,
-    documents: Sequence[str] | None = None,
-) -> Attribution:
-    """Which document, and where in it, the reply attributes the item at ``span`` to.
-
-    A name in the item's own sentence wins, the nearest one before or after it; then the nearest
-    earlier name of the same paragraph; then a single name anywhere in the reply. Within a
-    sentence a full title or label wins over a loose name ("the lease", "Reeves testified").
-    ``id.`` and ``supra`` refer to the last full record cite before them.
-    """
-    infos = in_scope(source, documents)
-    titles = exact_titles(reply, infos)
-    cites = _outside(find_record_cites(reply), titles)
-    resolved = [(cite, resolve(cite, reply, cites, titles, infos, source)) for cite in cites]
-    pointers = [
-        cite for cite, found in resolved if found.documents or cite.kind is not CiteKind.PAGE
-    ]
-    names = [*titles, *_as_names(resolved)]
-    start, end = _sentence(reply, span, titles)
-    chosen = _nearest(names, span, start, end)
-    if chosen is None or (chosen not in titles and chosen.end <= span[0]):
-        chosen = _introducing(titles, span, reply) or chosen
-    if chosen is None:
-        loose = loose_titles(_blank(reply, span)[start:end], start, infos)
-        chosen = loose[0] if loose else _earlier(names, span, reply)
-    naming = tuple((named.start, named.end) for named in names)
-    naming += tuple((cite.start, cite.end) for cite in pointers)
-    near = [
-        (cite, found)
-        for cite, found in resolved
-        if start <= cite.start < end and not (cite.start < span[1] and span[0] < cite.end)
-    ]
-    place, found = min(
-        near, key=lambda pair: _distance(pair[0].start, pair[0].end, span), default=(None, None)
-    )
-    return Attribution(
-        documents=chosen.documents if chosen else (),
-        exact=bool(chosen and chosen.exact),
-        naming=tuple(sorted(set(naming))),
-        place=place,
-        speaker=_speaker(reply, start, span),
-        problem=found.problem if found else "",
-    )
-
-
-def _outside(cites: Sequence[RecordCite], titles: Sequence[Named]) -> list[RecordCite]:
-    """Cites that are not part of a document's own title ("order (Dkt. 40)")."""
-    return [
-        cite
-        for cite in cites
-        if not any(title.start <= cite.start and cite.end <= title.end for title in titles)
-    ]
-
-
-def _as_names(resolved: Sequence[tuple[RecordCite, Resolved]]) -> list[Named]:
-    return [
-        Named(start=cite.start, end=cite.end, documents=found.documents, exact=found.exact)
-        for cite, found in resolved
-        if found.documents and cite.kind is not CiteKind.PAGE
-    ]
-
-
-def _sentence(reply: str, span: tuple[int, int], titles: Sequence[Named]) -> tuple[int, int]:
-    """The sentence of the item; the full stops of titles and of the item do not end it."""
-    text = reply
-    for title in titles:
-        text = _blank(text, (title.start, title.end))
-    text = _blank(text, span)
-    start = sentence_start(text, span[0], max(0, span[0] - 2_000))
-    end = sentence_end(text, span[1], min(len(text), span[1] + 1_000))
-    if text[end:].lstrip()[:1] == "(":
-        end = sentence_end(text, min(len(text), end + 2), min(len(text), end + 400))
-    return start, end
-
-
-def _blank(text: str, span: tuple[int, int]) -> str:
-    return text[: span[0]] + " " * (span[1] - span[0]) + text[span[1] :]
-
-
-def _distance(start: int, end: int, span: tuple[int, int]) -> int:
-    return max(0, start - span[1], span[0] - end)
-
-
-def _nearest(names: Sequence[Named], span: tuple[int, int], start: int, end: int) -> Named | None:
-    inside = [
-        n for n in names if start <= n.start < end and (n.end <= span[0] or n.start >= span[1])
-    ]
-    return min(inside, key=lambda n: (not n.exact, _distance(n.start, n.end, span)), default=None)
-
-
-def _introducing(names: Sequence[Named], span: tuple[int, int], reply: str) -> Named | None:
-    """A title that introduces the paragraph of the item with a colon: "Lease Agreement says: ..."."""
-    before = [named for named in names if named.exact and named.end <= span[0]]
-    if not before or "\n\n" in reply[before[-1].end : span[0]]:
-        return None
-    introduction = re.match(r"[)\]]?[^.\n:]{0,60}:(?=\s)", reply[before[-1].end : span[0]])
-    return before[-1] if introduction else None
-
-
-def _earlier(names: Sequence[Named], span: tuple[int, int], reply: str) -> Named | None:
-    before = [named for named in names if named.end <= span[0]]
-    paragraph = [named for named in before if "\n\n" not in reply[named.end : span[0]]]
-    if paragraph:
-        return paragraph[-1]
-    every = {named.documents for named in names}
-    return names[0] if len(every) == 1 else None
-
-
-def _speaker(reply: str, start: int, span: tuple[int, int]) -> str:
-    found = [match["who"] for match in _SPEAKER.finditer(reply, start, span[0])]
-    return found[-1] if found else ""
+__all__ = [
+    "Attribution",
+    "find_authority_cites",
+    "judge_authority_cite",
+    "judge_record_cite",
+    "misplaced",
+    "named_document",
+]
 
 
 # --- record cites ---
@@ -411,7 +276,9 @@ def find_authority_cites(text: str) -> tuple[tuple[int, int], ...]:
     )
 
     kinds = (FullCaseCitation, FullLawCitation, FullJournalCitation)
-    spans = {found.span() for found in get_citations(text) if isinstance(found, kinds)}
+    found = (one for one in get_citations(text) if isinstance(one, kinds))
+    # eyecite declares its classes but not this method
+    spans: set[tuple[int, int]] = {one.span() for one in found}  # type: ignore[no-untyped-call]
     for start, end in ((cite.start, cite.end) for cite in find_reporter_cites(text)):
         if _known_form(text[start:end]) and not any(a < end and start < b for a, b in spans):
             spans.add((start, end))

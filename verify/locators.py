@@ -60,7 +60,10 @@ _AT = (
     rf"(?::(?P<line>\d{{1,2}})(?:{_DASH}(?:(?P<line_page>\d{{1,5}}):)?(?P<line_end>\d{{1,2}}))?"
     rf"|{_DASH}(?P<page_end>\d{{1,5}}))?(?![:\d]))"
 )
-_PARAGRAPH = rf"(?:,?\s+(?:at\s+)?(?:¶¶?|paras?\.|paragraphs?)\s?(?P<paragraph>\d{{1,4}})(?:{_DASH}(?P<paragraph_end>\d{{1,4}}))?)"
+_PARAGRAPH = (
+    r"(?:,?\s+(?:at\s+)?(?:¶¶?|paras?\.|paragraphs?)\s?(?P<paragraph>\d{1,4})"
+    rf"(?:{_DASH}(?P<paragraph_end>\d{{1,4}}))?)"
+)
 _LINES = (
     r"(?P<page>\d{1,4}):(?P<line>\d{1,2})"
     rf"(?:{_DASH}(?:(?P<line_page>\d{{1,4}}):)?(?P<line_end>\d{{1,2}}))?(?!\d|:\d)"

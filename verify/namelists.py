@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-TITLES = frozenset(
+_TITLES = (
     "Mr Mrs Ms Miss Dr Prof Professor Judge Justice Hon Sir Herr Frau Mme Sgt Officer Agent "
-    "Detective Lt Capt "
-    "mr mrs ms miss dr prof professor judge justice hon herr frau mme officer agent detective".split()
-) | {"Chief Justice"}
+    "Detective Lt Capt"
+).split()
+TITLES = frozenset({*_TITLES, *(title.lower() for title in _TITLES), "Chief Justice"})
 PARTICLES = frozenset("van von der den de du la le da dos del di bin al el ibn ter ten zu".split())
 COMPANY_SUFFIXES = frozenset(
     "Inc Inc. LLC L.L.C. Corp Corp. Corporation Company Co Co. Ltd Ltd. Limited LP L.P. LLP "
-    "L.L.P. PLC plc GmbH AG KG "
-    "S.A. SA SARL N.A. Bank Trust Partners Holdings Group Associates".split()
+    "L.L.P. PLC plc GmbH AG KG S.A. SA SARL N.A. Bank Trust Partners Holdings Group "
+    "Associates".split()
 )
 KOREAN_SURNAMES = tuple(
-    "김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진엄채원천방공현함변염여추도소석선설마길연위표명기반왕금옥육인맹제모탁국"
+    "김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진"
+    "엄채원천방공현함변염여추도소석선설마길연위표명기반왕금옥육인맹제모탁국"
 )
-KOREAN_TITLES = tuple(
-    "씨 님 군 양 대표 이사 부장 과장 차장 사장 회장 변호사 판사 검사 교수 박사 증인 원고 피고".split()
-)
+KOREAN_TITLES = (
+    "씨 님 군 양 대표 이사 부장 과장 차장 사장 회장 변호사 판사 검사 교수 박사 증인 원고 피고"
+).split()
 COMMON_CAPITALS = frozenset(
     """
     the a an this that these those he she it they we you i his her its their our my in on at by

@@ -314,7 +314,7 @@ def _korean_in(
     name: Name, info: DocumentInfo, text: str
 ) -> list[tuple[Stretch, tuple[str, ...], str]]:
     wanted = unicodedata.normalize("NFC", name.words[-1])
-    found = []
+    found: list[tuple[Stretch, tuple[str, ...], str]] = []
     at = text.find(wanted)
     if at < 0 and not unicodedata.is_normalized("NFC", text):
         spelled = unicodedata.normalize("NFD", wanted)

@@ -291,8 +291,8 @@ def _bates(cite: RecordCite, infos: Sequence[DocumentInfo], source: Source) -> R
     for serial in range(cite.serial, last + 1):
         held = table.get((prefix, serial))
         if held is None:
-            label = f"{cite.label}-{serial:0{cite.width}d}"
-            return Resolved(problem=f"No page of the record carries {label}")
+            written = f"{cite.label}-{serial:0{cite.width}d}"
+            return Resolved(problem=f"No page of the record carries {written}")
         places.append(Stretch(document=held[0], start=held[1].start, end=held[1].end))
     documents = tuple(dict.fromkeys(place.document for place in places))
     return Resolved(documents=documents, places=tuple(places), exact=True, certain=True)

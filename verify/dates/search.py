@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from protocol.answers import Verdict
 from protocol.record import DateOrder, DocumentInfo
-from verify.citations import named_document
+from verify.citations import misplaced, named_document
 from verify.dates.mention import DateMention, Granularity, PartialDate, agrees
 from verify.dates.modifiers import compare_modifiers
 from verify.dates.table import DateTable, order_is_open, settled
@@ -175,6 +175,8 @@ class DateSearch:
         results = (self._weigh(place, rival) for place in as_good)
         result = next((one for one in results if one.verdict is Verdict.VERIFIED), None)
         result = result or self._weigh(best, rival)
+        if result.verdict is Verdict.VERIFIED and misplaced(self.named, result.places[0]):
+            result = self._elsewhere(as_good, result)
         also = tuple(p.stretch for p in held if p.stretch not in result.places)[:5]
         return Judged(
             verdict=result.verdict,
@@ -182,6 +184,16 @@ class DateSearch:
             places=result.places,
             also_in=tuple(p for p in also if p.document != result.places[0].document),
             diff=result.diff,
+        )
+
+    def _elsewhere(self, as_good: Sequence[Place], result: Judged) -> Judged:
+        """A proven date that does not stand at the page or line the reply names."""
+        if any(not misplaced(self.named, place.stretch) for place in as_good):
+            return result
+        return Judged(
+            verdict=Verdict.MISATTRIBUTED,
+            reason="The record gives this date for this event, but not where the reply names it",
+            places=result.places,
         )
 
     def _weigh(self, place: Place, rival: Place | None) -> Judged:
@@ -214,6 +226,8 @@ class DateSearch:
 
     def _problem(self, place: Place, rival: Place | None) -> str:
         """Why a held date is not green, in words; empty when nothing speaks against it."""
+        if self.named.problem:
+            return f"Date found, but the place named does not exist: {self.named.problem}"
         doubt = doubt_about(self.source, place.stretch)
         if doubt:
             return f"Date found, but {doubt}"
