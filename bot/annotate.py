@@ -24,8 +24,6 @@ from protocol.answers import (
     Verdict,
 )
 
-_OPENING: Final = "\"'“‘«‹「『"
-_CLOSING: Final = "\"'”’»›」』"
 _BROKEN_WORD: Final = re.compile(r"\w[-\u00ad]\s*\n")
 _TAGS: Final = {
     SentenceClass.INFERENCE: "tag.inference",
@@ -113,7 +111,9 @@ def _record_words(text: str, items: Sequence[Finding]) -> dict[int, tuple[int, s
     """Start of each verified quotation: its end and the record's words for it.
 
     Only where both hold the same letters and digits: a difference beyond typography was proven to
-    be layout (a stamp, a page head), and printing it would put words into the quotation.
+    be layout (a stamp, a page head), and printing it would put words into the quotation. A word
+    that the record breaks at a line end is left as the reply has it: which form it has is not ours
+    to decide.
     """
     swaps: dict[int, tuple[int, str]] = {}
     for item in items:
@@ -121,18 +121,30 @@ def _record_words(text: str, items: Sequence[Finding]) -> dict[int, tuple[int, s
             continue
         if not item.places or not 0 <= item.start < item.end <= len(text):
             continue
-        start, end = item.start, item.end
-        if text[start] in _OPENING and text[end - 1] in _CLOSING and end - start > 2:
-            start, end = start + 1, end - 1
+        start, end = _core(text, item.start, item.end)
         record = item.places[0].words
-        broken = _BROKEN_WORD.search(record) is not None
-        record = " ".join(record.split())
-        said = text[start:end]
-        if not broken and record and _letters(record) == _letters(said):
-            if said[-1] in ",.":  # a stop or comma before the closing mark is the reply's own
-                record = record.rstrip(",.") + said[-1]
-            swaps[start] = (end, record)
+        first, last = _core(record, 0, len(record))
+        record = record[first:last]
+        if (
+            start < end
+            and _letters(record) == _letters(text[start:end])
+            and not _BROKEN_WORD.search(record)
+        ):
+            swaps[start] = (end, " ".join(record.split()))
     return swaps
+
+
+def _core(text: str, start: int, end: int) -> tuple[int, int]:
+    """``[start, end)`` from its first letter or digit to its last; empty where there is none.
+
+    What stands around it (quotation marks, a question mark, a bracket) is kept as the reply has it:
+    the checker's place ends with the last word.
+    """
+    while start < end and not text[start].isalnum():
+        start += 1
+    while end > start and not text[end - 1].isalnum():
+        end -= 1
+    return start, end
 
 
 def _letters(text: str) -> str:

@@ -271,22 +271,22 @@ def _doctor(loaded: Loaded, *, as_json: bool) -> None:
 
 def _link(settings: Settings, fd: int | None) -> Link:
     """The line: over a socket that the gateway gave, or over SSH."""
-    try:
-        from bot.link import Link, Target
-    except ModuleNotFoundError as error:
-        raise BadRequest(
-            f"{error.name} is not installed", next_step="pip install secondchair[terminal]"
-        ) from error
+    from bot.link import Link, Target
+
     if fd is not None:
         return Link.over_fd(fd)
-    return Link.over_ssh(
-        Target(
-            host=settings.host,
-            port=settings.port,
-            key=settings.key_file,
-            known_hosts=settings.known_hosts,
-        )
+    target = Target(
+        host=settings.host,
+        port=settings.port,
+        key=settings.key_file,
+        known_hosts=settings.known_hosts,
     )
+    try:
+        return Link.over_ssh(target)
+    except ModuleNotFoundError as error:
+        raise BadRequest(
+            f"{error.name} is not installed", next_step="pip install 'secondchair[terminal]'"
+        ) from error
 
 
 def _text(given: str, *, demo: bool) -> str:

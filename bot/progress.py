@@ -31,6 +31,9 @@ _STAGES: Final = {
     Stage.CHECKING: "progress.checking",
 }
 
+_SOON_S: Final = 1.0
+"""Under this many seconds, "about 0 s" would only puzzle."""
+
 
 class Watch:
     """What a person sees of one job while it is at work."""
@@ -55,7 +58,7 @@ class Watch:
         match body:
             case Queued():
                 place = words.ordinal(body.place)
-                if body.eta_s is None:
+                if body.eta_s is None or body.eta_s < _SOON_S:
                     self._say("queued", words("progress.queued_place", place=place))
                 else:
                     eta = words.duration(round(body.eta_s))
@@ -91,7 +94,7 @@ class Watch:
         if body.total <= 0:
             return stage
         percent = min(100, 100 * max(0, body.done) // body.total)
-        if body.eta_s is None:
+        if body.eta_s is None or body.eta_s < _SOON_S:
             return self._words("progress.percent", stage=stage, percent=percent)
         eta = self._words.duration(round(body.eta_s))
         return self._words("progress.percent_eta", stage=stage, percent=percent, eta=eta)

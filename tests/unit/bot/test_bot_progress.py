@@ -35,6 +35,7 @@ def stage(of: ev.Stage, done: int = 0, total: int = 0, eta_s: float | None = Non
     [
         (ev.Queued(place=2, eta_s=40.2), "queued (2nd, about 40 s)"),
         (ev.Queued(place=1, eta_s=None), "queued (1st)"),
+        (ev.Queued(place=1, eta_s=0.4), "queued (1st)"),
         (ev.Started(attempt=1, board="A"), "starting"),
         (ev.Started(attempt=2, board="A"), "starting again (attempt 2)"),
         (stage(ev.Stage.RETRIEVING), "searching"),

@@ -111,6 +111,10 @@ def test_paragraphs_and_lists_keep_their_lines(make_answer, make_item):
         # A stop inside the closing mark is the reply's.
         ("“the leak,”", "the leak", "“the leak,”"),
         ("“the leak.”", "the leak,", "“the leak.”"),
+        # The place ends with the last word; what the reply has around it stays.
+        ("“Did you report it?”", "did you report it", "“did you report it?”"),
+        ('“Inc. ("Tenant").”', 'inc. ("TENANT', '“inc. ("TENANT").”'),
+        ("“...” --", "", "“...” --"),
         # A stamp between two pages is no word of the quotation.
         ("“again on January 23”", "again on\nNG-000212\nJanuary 23", "“again on January 23”"),
         # A word that the record breaks at a line end: which form it has is not ours to decide.
