@@ -87,10 +87,8 @@ def _sections(text: str, marked: list[tuple[int, int]]) -> Iterator[tuple[int, i
     """
     titles: dict[int, int] = {m.start("t"): m.end("t") for m in _TITLE_LINE.finditer(text)}
     titles.update(marked)
-    starts = {0, *titles}
-    for found in _SECTION.finditer(text):
-        starts.add(found.start() + len(found.group()) - len(found.group().lstrip()))
-    order = sorted(starts)
+    numbered = {m.end() - len(m.group().lstrip()) for m in _SECTION.finditer(text)}
+    order = sorted({0, *titles, *numbered})
     begin, title = 0, ""
     for at, here in enumerate(order):
         end = order[at + 1] if at + 1 < len(order) else len(text)
@@ -98,7 +96,7 @@ def _sections(text: str, marked: list[tuple[int, int]]) -> Iterator[tuple[int, i
             title = _squeeze(text[here : titles[here]])[:_HEADING_CHARS]
             if end < len(text) and not text[titles[here] : end].strip():
                 continue  # nothing but the heading: it belongs to what follows
-        own = "" if here in titles else _heading(text, here, end)
+        own = _heading(text, here, end) if here in numbered - titles.keys() else ""
         if own and not _DEEPER.match(own):
             title = ""
         yield begin, end, f"{title}: {own}"[:_HEADING_CHARS] if title and own else title or own

@@ -254,6 +254,11 @@ def _read_file(matter: OpenMatter, name: str, sha: str) -> None:
         with store.writing():
             _settle(matter, name, LedgerState.FAILED, reason=error.message)
         return
+    except Exception as error:  # a reader's own fault must not stop the other files
+        with store.writing():
+            reason = f"the reader failed on this file ({type(error).__name__})"
+            _settle(matter, name, LedgerState.FAILED, reason=reason)
+        return
     for part in parts:
         if part.original is not None:
             _keep_part(part.original, matter.originals)
@@ -272,8 +277,11 @@ def _outcome(parts: Sequence[PagedText]) -> dict[str, Any]:
     read = [page for page in pages if page.reading is not Reading.UNREADABLE]
     reasons = list(dict.fromkeys(page.reason for page in pages if page.reason))
     reasons = reasons or [warning for part in parts for warning in part.warnings]
+    state = LedgerState.INDEXED if read else LedgerState.FAILED
+    if read and not any(part.text.strip() for part in parts):
+        state, reasons = LedgerState.SKIPPED, ["the file holds no words"]
     return {
-        "state": LedgerState.INDEXED if read else LedgerState.FAILED,
+        "state": state,
         "pages": len(pages),
         "pages_read": len(read),
         "reason": "; ".join(reasons[:3]) or ("" if read else "no text could be read"),

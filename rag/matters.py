@@ -309,8 +309,11 @@ def erase(folder: Path) -> None:
     """Removes a matter's folder with everything in it; nothing of the matter stays elsewhere.
 
     Raises:
+        NotFound: There is no matter in the folder.
         Unavailable: A process has the matter open.
     """
+    if not (folder / "matter.json").is_file():
+        raise NotFound("no such matter")
     lock = _take_lock(folder / "lock")
     try:
         # The manifest goes first: a half-removed folder is no longer a matter.

@@ -61,6 +61,7 @@ class Store:
         """
         self._guard = threading.RLock()
         new = not path.exists()
+        path.touch(mode=0o600)
         try:
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._db.row_factory = sqlite3.Row
