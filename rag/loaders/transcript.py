@@ -56,7 +56,7 @@ def mark(pages: list[PageDraft]) -> bool:
 
 
 def _is_full(table: list[NumberedLine] | None) -> bool:
-    """Whether a page prints so many numbers that it needs no other page beside it to be believed."""
+    """Whether a page prints so many numbers that it is believed without others beside it."""
     return table is not None and sum(line.number is not None for line in table) >= FULL
 
 
