@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import re
 import sqlite3
 import stat
@@ -16,25 +15,15 @@ import pytest
 
 from protocol.errors import AppError, Conflict, Damaged, Unavailable
 from protocol.events import Completed, Words
-from protocol.ids import MatterId, UserName
 from worker.jobs import JobQueue, NewJob, open_queue
 from worker.jobs.durable import DurableQueue, statements
+from worker.jobs.testing import HandClock, new_job
+
+clock = HandClock()
 
 
-def clock() -> dt.datetime:
-    return dt.datetime(2026, 3, 2, 9, 0, tzinfo=dt.UTC)
-
-
-def new(key: str = "k", request: int = 0) -> NewJob:
-    return NewJob(
-        matter=MatterId("M-AAAA"),
-        kind="ask",
-        user=UserName("you"),
-        board="a",
-        weight_s=1,
-        key=key,
-        request_sha256=f"{request:064x}",
-    )
+def new(key: str = "k", request: str = "a") -> NewJob:
+    return new_job(key=key, request=request, board="a")
 
 
 async def test_what_was_done_is_there_after_opening_again(tmp_path: Path) -> None:
@@ -235,7 +224,7 @@ async def test_every_act_is_one_commit_and_a_refused_one_is_none(tmp_path: Path)
     await queue.remembered(job.id, "one")
     assert await commits() == 0
     with pytest.raises(Conflict):
-        await queue.add(new(request=1))
+        await queue.add(new(request="b"))
     assert await commits() == 0
     await queue.end(lease, Completed(answer_sha256="", verified=0, to_look_at=0, failing=0))
     assert await commits() == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -12,31 +11,22 @@ import pytest
 
 from protocol.errors import Damaged, ErrorValue, Unavailable
 from protocol.events import Completed, Event, Failed, Found, Words
-from protocol.ids import JobId, MatterId, UserName
+from protocol.ids import JobId, MatterId
 from protocol.jobs import Job, JobState
-from worker.jobs import LEASE_S, JobContext, Lease, NewJob, StepValue, runner
+from worker.jobs import LEASE_S, JobContext, Lease, StepValue, runner
 from worker.jobs.memory import MemoryQueue
 from worker.jobs.runner import Runner
+from worker.jobs.testing import HandClock, new_job
 
 MARKER = "Zebrastein's words"
 DONE = Completed(answer_sha256="a" * 64, verified=1, to_look_at=0, failing=0)
-
-
-class Clock:
-    """Time that moves when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = dt.datetime(2026, 3, 2, 9, 0, tzinfo=dt.UTC)
-
-    def __call__(self) -> dt.datetime:
-        return self.now
 
 
 class House:
     """A queue with a runner whose work is a table from job kind to coroutine."""
 
     def __init__(self) -> None:
-        self.clock = Clock()
+        self.clock = HandClock()
         self.queue = MemoryQueue(self.clock)
         self.works: dict[str, Callable[[JobContext], Awaitable[Completed]]] = {}
         self.ran: list[str] = []
@@ -45,7 +35,6 @@ class House:
         self.engine_idle.set()
         self.failures: list[ErrorValue] = []
         self.runner = self.new_runner()
-        self._keys = iter(range(1000))
 
     def new_runner(self, places: int = 1) -> Runner:
         return Runner(
@@ -68,15 +57,7 @@ class House:
         self.failures.append(error)
 
     async def add(self, kind: str, matter: str = "M-AAAA", weight_s: float = 10) -> JobId:
-        new = NewJob(
-            matter=MatterId(matter),
-            kind=kind,
-            user=UserName("you"),
-            board="a",
-            weight_s=weight_s,
-            key=f"k{next(self._keys)}",
-            request_sha256="0" * 64,
-        )
+        new = new_job(matter, weight_s=weight_s, kind=kind, board="a")
         return (await self.queue.add(new)).id
 
     async def ended(self, job: JobId) -> Job:
@@ -113,7 +94,7 @@ async def test_a_job_runs_and_ends_with_its_answer(house: House) -> None:
     async def work(context: JobContext) -> Completed:
         await context.say(Found(passages=8, documents=3))
         assert (context.matter, context.user, context.board) == ("M-AAAA", "you", "a")
-        assert (context.request_sha256, context.attempt) == ("0" * 64, 1)
+        assert (context.request_sha256, context.attempt) == (new_job().request_sha256, 1)
         return DONE
 
     house.works["ask"] = work
@@ -543,7 +524,7 @@ async def test_a_job_whose_end_could_not_be_written_is_run_again(
 
     async def flaky(lease: Lease, body: Any, *, reason: str = "") -> Job:
         if next(failures, None) is not None:
-            house.clock.now += dt.timedelta(seconds=LEASE_S)  # nobody beats for it any more
+            house.clock.pass_s(LEASE_S)  # nobody beats for it any more
             raise Unavailable("disk full")
         return await end(lease, body, reason=reason)
 
@@ -571,7 +552,7 @@ async def test_a_running_jobs_lease_is_kept_while_others_are_recovered(
     async def counted(lease: Lease) -> bool:
         nonlocal beats
         beats += 1
-        house.clock.now += dt.timedelta(seconds=4)  # two beats miss nothing, three would
+        house.clock.pass_s(4)  # two beats miss nothing, three would
         return await beat(lease)
 
     monkeypatch.setattr(house.queue, "beat", counted)
