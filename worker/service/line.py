@@ -19,6 +19,7 @@ from protocol.frames import (
 )
 
 _READ_BYTES = 64 * 1024
+_LINGER_S = 1.0
 _UNSENT_BYTES = 256 * 1024  # then `send` waits: a slow reader holds up its own line only
 
 
@@ -70,10 +71,18 @@ class FrameLine:
             await self._writer.drain()
 
     async def close(self) -> None:
-        """Closes the line, sending first what was already given to `send`."""
-        self._writer.close()
+        """Closes the line; what was given to `send` arrives.
+
+        Closing on bytes that were not read would reset the line and take our last words with it,
+        so they are read and dropped first, for a moment.
+        """
         try:
-            await asyncio.wait_for(self._writer.wait_closed(), timeout=1.0)
+            async with asyncio.timeout(_LINGER_S):
+                self._writer.write_eof()
+                while await self._reader.read(_READ_BYTES):
+                    pass
+                self._writer.close()
+                await self._writer.wait_closed()
         except (OSError, TimeoutError):
             self._writer.transport.abort()
 

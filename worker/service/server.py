@@ -26,6 +26,7 @@ from worker.service.session import Session
 _log: Final = Log("service")
 
 SOCKET_NAME: Final = "worker.sock"
+_ACCEPT_TURNS: Final = 5  # of the loop: what asyncio needs to hand over an accepted connection
 MAX_PATH_BYTES: Final = 107  # sun_path holds 108 with its closing zero (unix(7))
 
 
@@ -87,7 +88,7 @@ class Server:
         if await _answers(self._path):
             raise Conflict("a worker is running on this run folder already")
         self._path.unlink(missing_ok=True)
-        self._server = await asyncio.start_unix_server(self._serve, str(self._path))
+        self._server = await asyncio.start_unix_server(self._accept, str(self._path))
         self._path.chmod(0o660)
         _log.info("service.open")
 
@@ -96,6 +97,8 @@ class Server:
         if self._server is None:
             return
         self._server.close()
+        for _ in range(_ACCEPT_TURNS):
+            await asyncio.sleep(0)
         for task in self._lines:
             task.cancel()
         await asyncio.gather(*self._lines, return_exceptions=True)
@@ -105,20 +108,23 @@ class Server:
         self._server = None
         _log.info("service.closed")
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # A task of our own: the one asyncio would make reports its cancellation as an error.
+        task = asyncio.create_task(self._serve(reader, writer))
         self._lines.add(task)
+        task.add_done_callback(self._lines.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._count += 1
+        number = self._count
         line = FrameLine(reader, writer)
         try:
-            await self._session(line, writer, self._count)
+            await self._session(line, writer, number)
         except OSError:
             pass  # the line broke; there is nobody left to tell
         except Exception as error:
-            _log.trouble("line.failed", error, number=self._count)
+            _log.trouble("line.failed", error, number=number)
         finally:
-            self._lines.discard(task)
             await line.close()
 
     async def _session(self, line: FrameLine, writer: asyncio.StreamWriter, number: int) -> None:
@@ -155,4 +161,6 @@ async def _answers(path: Path) -> bool:
     except OSError:
         return False
     writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
     return True

@@ -40,6 +40,7 @@ KEYS = {
     "late": 7,
     "gone": 8,
     "afar": 9,
+    "shy": 10,
 }
 
 REGISTRY = Registry(
@@ -52,6 +53,7 @@ REGISTRY = Registry(
         _user(6, "walled", Role.REVIEWER, ALDER, BIRCH, discord=("66",), approve_from_chat=True),
         _user(7, "late", Role.LAWYER, ALDER, key=_key(7, expires=dt.date(2026, 3, 1))),
         _user(8, "gone", Role.LAWYER, ALDER, key=_key(8, revoked=True)),
+        _user(10, "shy", Role.REVIEWER, ALDER, discord=("77",)),
         _user(9, "afar", Role.LAWYER, ALDER, key=_key(9, networks=("10.0.0.0/8",))),
     ),
     walls=(Wall(matter=ALDER, users=("walled",)),),
@@ -102,6 +104,7 @@ CASES = [
     # approving from a chat: a full one, and a person who may
     ("full", "22", Action.DECIDE, ALDER, "allowed"),
     ("strict", "22", Action.DECIDE, ALDER, "told"),
+    ("full", "77", Action.DECIDE, ALDER, "told"),
     ("full", "11", Action.DECIDE, ALDER, "told"),
     # nobody but a bot names another person
     ("reviewer", "11", Action.READ, ALDER, "hidden"),
