@@ -140,12 +140,15 @@ def _scaled(value: Decimal, scale: str | None) -> Decimal:
     return value * SCALES[scale.lower().rstrip(".")] if scale else value
 
 
-def find_figures(text: str, skip: Sequence[tuple[int, int]] = ()) -> tuple[Figure, ...]:
+def find_figures(
+    text: str, skip: Sequence[tuple[int, int]] = (), *, bare: bool = False
+) -> tuple[Figure, ...]:
     """Every figure of a text in order; spans never overlap, fuller forms win.
 
     Args:
         text: Any text.
         skip: Stretches that hold no figures of their own: dates, cites, titles.
+        bare: Leave out what stands beside each figure; `beside` adds it later. For whole documents.
     """
     taken: list[Figure] = []
     for figure in (
@@ -166,11 +169,11 @@ def find_figures(text: str, skip: Sequence[tuple[int, int]] = ()) -> tuple[Figur
         if any(a < figure.end and figure.start < b for a, b in barred):
             continue
         kept.append(figure)
-    return tuple(_beside(text, figure) for figure in kept)
+    return tuple(kept) if bare else tuple(beside(text, figure) for figure in kept)
 
 
-def _beside(text: str, figure: Figure) -> Figure:
-    """Adds what stands beside the figure: its bound and what it is counted by."""
+def beside(text: str, figure: Figure) -> Figure:
+    """The figure with what stands beside it: its bound and what it is counted by."""
     bound = _BOUND.search(text, max(0, figure.start - 50), figure.start)
     per = _PER.match(text, figure.end)
     counted = re.sub(r"\s+", " ", (per["per"] or per["adverb"]).lower()) if per else ""

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from protocol.answers import Verdict
 from protocol.record import DocumentInfo
-from verify.amounts import Bound, Figure, find_figures
+from verify.amounts import Bound, Figure, beside, find_figures
 from verify.citations import misplaced, named_document
 from verify.dates.scan import find_dates
 from verify.events import (
@@ -41,7 +41,7 @@ class FigureTable:
 
     def __init__(self, text: str) -> None:
         dates = [(mention.start, mention.end) for mention in find_dates(text)]
-        self.figures = _outside(find_figures(text), dates)
+        self.figures = _outside(find_figures(text, bare=True), dates)
         self._by_value: dict[Decimal, list[int]] = {}
         self.groups: dict[str, list[int]] = {}
         for number, figure in enumerate(self.figures):
@@ -169,7 +169,7 @@ class FigureSearch:
         figure = table.figures[number]
         text = self.source.text(info.id)
         around = surroundings(text, (figure.start, figure.end), table.neighbours(number))
-        return Place(info=info, figure=figure, agreement=compare(self.clause, around))
+        return Place(info=info, figure=beside(text, figure), agreement=compare(self.clause, around))
 
     def _near(self, info: DocumentInfo, figure: Figure) -> bool:
         """Whether half the heavy words of the clause stand near: a cheap look before a dear one."""

@@ -54,14 +54,14 @@ class RecordCite:
 
 
 _DASH = r"\s?(?:-|–|—|to|through)\s?"
-_NAME = r"(?:(?P<name>[A-Z][\w'’.-]*(?:\s(?:[A-Z]\.\s)?[A-Z][\w'’-]+)?)\s+)?"
+_NAME = r"(?:(?P<name>[A-Z][\w'’.-]{0,30}(?:\s(?:[A-Z]\.\s)?[A-Z][\w'’-]{1,30})?)\s{1,4})?"
 _AT = (
-    r"(?:,?\s+at\s+(?:pp?\.\s?|pages?\s)?(?P<page>\d{1,5})"
+    r"(?:,?\s{1,8}at\s{1,8}(?:pp?\.\s?|pages?\s)?(?P<page>\d{1,5})"
     rf"(?::(?P<line>\d{{1,2}})(?:{_DASH}(?:(?P<line_page>\d{{1,5}}):)?(?P<line_end>\d{{1,2}}))?"
     rf"|{_DASH}(?P<page_end>\d{{1,5}}))?(?![:\d]))"
 )
 _PARAGRAPH = (
-    r"(?:,?\s+(?:at\s+)?(?:¶¶?|paras?\.|paragraphs?)\s?(?P<paragraph>\d{1,4})"
+    r"(?:,?\s+(?:at\s{1,8})?(?:¶¶?|paras?\.|paragraphs?)\s?(?P<paragraph>\d{1,4})"
     rf"(?:{_DASH}(?P<paragraph_end>\d{{1,4}}))?)"
 )
 _LINES = (
@@ -82,7 +82,7 @@ _PATTERNS: tuple[tuple[CiteKind, re.Pattern[str]], ...] = (
         re.compile(
             rf"(?<!\w){_NAME}(?P<paper>Dep(?:\.|o\.|osition)?|(?:Hr['’]?g|Hearing|Trial"
             rf"|Oral\s+Arg\.)?\s?Tr(?:\.|anscript)"
-            rf"|Test(?:\.|imony)|RT|R\.T\.)(?:\s+Tr\.)?,?\s+(?:at\s+)?{_LINES}"
+            rf"|Test(?:\.|imony)|RT|R\.T\.)(?:\s+Tr\.)?,?\s+(?:at\s{1, 8})?{_LINES}"
         ),
     ),
     (
@@ -116,7 +116,7 @@ _PATTERNS: tuple[tuple[CiteKind, re.Pattern[str]], ...] = (
             r"(?<![\w.-])(?P<label>[A-Z][A-Z0-9&]{0,14}[A-Z&](?:[-_][A-Z]{2,12})*)(?P<glue>[-_ "
             r"]{0,1})(?P<serial>\d{3,10})(?![\d:]|[.,]\d)"
             r"(?:\s?(?:-|–|—|to|through)\s?(?:(?P=label)[-_ ]?)?(?P<serial_end>\d{2,10})(?![\d-]))?"
-            r"(?:\s+at\s+-?(?P<inner>\d{2,10}))?"
+            r"(?:\s{1,8}at\s{1,8}-?(?P<inner>\d{2,10}))?"
         ),
     ),
     (
@@ -126,7 +126,7 @@ _PATTERNS: tuple[tuple[CiteKind, re.Pattern[str]], ...] = (
     (
         CiteKind.SUPRA,
         re.compile(
-            rf"(?<!\w){_NAME}(?P<paper>Dep\.|Decl\.|Aff\.|Compl\.|Tr\.)?,?\s*supra(?:{_PARAGRAPH}"
+            rf"(?<!\w){_NAME}(?P<paper>Dep\.|Decl\.|Aff\.|Compl\.|Tr\.)?,?\s{0, 4}supra(?:{_PARAGRAPH}"
             rf"|{_AT})?"
         ),
     ),
@@ -164,13 +164,16 @@ _NEVER_BATES = frozenset(
 
 def find_record_cites(text: str) -> tuple[RecordCite, ...]:
     """The record cites of a reply in order; spans do not overlap, fuller forms win."""
-    taken: list[RecordCite] = []
+    read: list[RecordCite] = []
+    taken = bytearray(len(text))
     for kind, pattern in _PATTERNS:
         for found in pattern.finditer(text):
-            cite = _read(kind, found)
-            if cite and all(cite.end <= other.start or other.end <= cite.start for other in taken):
-                taken.append(cite)
-    return tuple(sorted(taken, key=lambda cite: cite.start))
+            start, end = found.span()
+            cite = None if any(taken[start:end]) else _read(kind, found)
+            if cite is not None:
+                taken[start:end] = b"\x01" * (end - start)
+                read.append(cite)
+    return tuple(sorted(read, key=lambda cite: cite.start))
 
 
 def _number(found: dict[str, str | None], name: str) -> int | None:

@@ -33,7 +33,8 @@ _ABBREVIATION = re.compile(
     r"|Nov|St|Jr|Sr|al|Id|Cal|Dist|App|Supp|Rev|Civ|Crim|Proc|Dep|Tr|Decl|Dkt|art|p|pp|cf|e\.g|i\.e|[A-Z])|\d)\.$"
 )
 _SENTENCE_END = re.compile(
-    r"[.!?。][\"')\]”’]{0,2}\d{0,2}(?=\s)|다\.(?=\s)|。|\n\s*\n(?=\s*(?:\d+\.|[A-Z]{2,}|[가-힣]\.))"
+    r"[.!?。][\"')\]”’]{0,2}\d{0,2}(?=\s)|다\.(?=\s)|。"
+    r"|\n[ \t\u00a0]{0,80}\n(?=\s{0,80}(?:\d{1,4}\.|[A-Z]{2,}|[가-힣]\.))"
 )
 _BOUND_NEGATIONS = re.compile(
     r"\b(?:whether or not|not only|(?:no|not) (?:later|less|more|fewer|greater|earlier) than"
