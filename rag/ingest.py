@@ -30,7 +30,7 @@ from rag.embedding import Embedder
 from rag.loaders import LoadOptions, load
 from rag.matters import OpenMatter, sync_folder
 from rag.paged import PagedText
-from rag.record import drop_documents_of, put_document
+from rag.record import drop_documents_of, keep_aside, put_document, set_aside
 from rag.repair import rebuild, stale
 from rag.store import unpack
 
@@ -151,6 +151,8 @@ def _take_file(matter: OpenMatter, path: Path, name: str) -> bool:
             )
             return False
         store.run("put_file", row)
+        if held and not store.one("SELECT 1 FROM files WHERE original_sha256 = ?", (held,)):
+            drop_documents_of(matter, held)  # the file has other bytes now
         if reason:
             state = LedgerState.SKIPPED if stat else LedgerState.FAILED
             _settle(matter, name, state, reason=reason)
@@ -263,13 +265,35 @@ def _read_file(matter: OpenMatter, name: str, sha: str) -> None:
         if part.original is not None:
             _keep_part(part.original, matter.originals)
     with store.writing():
+        aside = set_aside(matter, sha)
         drop_documents_of(matter, sha)
         documents = [
-            put_document(matter, part, file_sha256=sha, ordinal=at, parts=parts)
-            for at, part in enumerate(parts)
+            put_document(matter, part, file_sha256=sha, ordinal=at) for at, part in enumerate(parts)
         ]
+        if aside:
+            keep_aside(matter, documents)
         _settle(matter, name, document=documents[0] if documents else None, **_outcome(parts))
     matter.forget_texts()
+
+
+def read_again(matter: OpenMatter, names: Sequence[str] | None = None) -> None:
+    """Marks files to be read again by the next ingest, for a loader that reads better.
+
+    Ids stay. A text that comes out different is a new version; the old one is kept for the answers
+    that cite it. A quarantined family stays set aside.
+
+    Args:
+        matter: The open matter.
+        names: Files by the names in the ledger; all when None.
+    """
+    with matter.store.writing():
+        for row in matter.store.rows(
+            "SELECT name FROM files WHERE state IN ('indexed', 'failed') ORDER BY name"
+        ):
+            if names is None or row["name"] in names:
+                matter.store.run(
+                    "UPDATE files SET state = 'pending' WHERE name = ?", (row["name"],)
+                )
 
 
 def _outcome(parts: Sequence[PagedText]) -> dict[str, Any]:

@@ -165,7 +165,8 @@ class OpenMatter:
         Raises:
             KeyError: That version is not kept.
         """
-        self._citable(document)
+        if self.store.one("SELECT quarantined FROM documents WHERE id = ?", (document,)):
+            raise KeyError(document)
         return self.store.text(document, text_sha256)
 
     # --- the vector index ---
@@ -197,6 +198,7 @@ class OpenMatter:
 
     def _mark_unindexed(self) -> None:
         with self.store.writing():
+            self.store.run("DELETE FROM tombstones")
             self.store.run("UPDATE passages SET indexed = 0 WHERE indexed = 1")
 
     def _vector_count(self) -> int:
@@ -218,7 +220,12 @@ class OpenMatter:
         return out
 
     def fill_index(self, index: Index, *, on_progress: Callable[[int], None] | None = None) -> None:
-        """Adds every stored vector that the index has not got yet; harmless to repeat."""
+        """Drops entries of passages that are gone, adds what is missing; harmless to repeat."""
+        gone = [row["id"] for row in self.store.rows("SELECT id FROM tombstones")]
+        if gone:
+            index.delete(gone)
+            with self.store.writing():
+                self.store.run_many("DELETE FROM tombstones WHERE id = ?", [(n,) for n in gone])
         while True:
             rows = self.store.rows(
                 "SELECT p.n, p.id, v.part, v.vector FROM passages p JOIN vectors v"

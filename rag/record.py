@@ -34,7 +34,6 @@ def put_document(
     *,
     file_sha256: str,
     ordinal: int,
-    parts: Sequence[PagedText],
 ) -> DocumentId:
     """Writes a document with everything that hangs on it, and gives its id.
 
@@ -137,7 +136,9 @@ def put_passages(matter: OpenMatter, name: DocumentId, paged: PagedText) -> None
     store = matter.store
     title = store.one("SELECT title FROM documents WHERE id = ?", (name,))
     add_card(store, name)
-    for cut in chunk(paged):
+    cuts = chunk(paged)
+    store.run("UPDATE documents SET passages = ? WHERE id = ?", (len(cuts), name))
+    for cut in cuts:
         body = paged.text[cut.start : cut.end]
         header = f"{title} · {cut.heading}" if cut.heading else title
         header = header[:_HEADER_CHARS]
@@ -208,16 +209,28 @@ def stored(store: Store, document: DocumentId) -> PagedText:
 
 
 def drop_documents_of(matter: OpenMatter, file_sha256: str) -> None:
-    """Takes a file's documents out of passages and indexes; their text versions stay.
-
-    Vectors of the old passages go too; the vector index is told by `OpenMatter.index`'s count check
-    or `drop_index`.
-    """
+    """Takes a file's documents out of the record; the text versions that answers cite stay."""
     for (name,) in matter.store.rows(
         "SELECT id FROM documents WHERE file_sha256 = ?", (file_sha256,)
     ):
         drop_passages(matter, DocumentId(name))
     matter.store.run("DELETE FROM documents WHERE file_sha256 = ?", (file_sha256,))
+
+
+def set_aside(matter: OpenMatter, file_sha256: str) -> bool:
+    """Whether the documents of a file are quarantined."""
+    return bool(
+        matter.store.one(
+            "SELECT max(quarantined) FROM documents WHERE file_sha256 = ?", (file_sha256,)
+        )
+    )
+
+
+def keep_aside(matter: OpenMatter, documents: Sequence[DocumentId]) -> None:
+    """Quarantines documents inside a transaction."""
+    for name in documents:
+        drop_passages(matter, name)
+        matter.store.run("UPDATE documents SET quarantined = 1 WHERE id = ?", (name,))
 
 
 def drop_all_passages(matter: OpenMatter) -> dict[str, Vectors]:
@@ -237,21 +250,18 @@ def drop_all_passages(matter: OpenMatter) -> dict[str, Vectors]:
     return {name: np.stack(vectors) for name, vectors in kept.items()}
 
 
-def drop_passages(matter: OpenMatter, document: DocumentId) -> list[str]:
-    """Takes one document's passages, vectors, terms and card out; gives the index ids they had."""
+def drop_passages(matter: OpenMatter, document: DocumentId) -> None:
+    """Takes one document's passages, vectors, terms and card out."""
     store = matter.store
     found = store.rows(
         "SELECT p.n, p.id, p.header FROM passages p WHERE p.document = ? ORDER BY p.n", (document,)
     )
     held = store.passages([row["n"] for row in found])
-    ids = [
-        f"{row[0]}#{row[1]}"
-        for row in store.rows(
-            "SELECT p.id, v.part FROM passages p JOIN vectors v ON v.passage = p.n"
-            " WHERE p.document = ?",
-            (document,),
-        )
-    ]
+    store.run(
+        "INSERT OR IGNORE INTO tombstones SELECT p.id || '#' || v.part FROM passages p"
+        " JOIN vectors v ON v.passage = p.n WHERE p.document = ? AND p.indexed = 1",
+        (document,),
+    )
     for row in found:
         store.drop_terms(row["n"], row["header"], held[row["n"]].text)
     store.run(
@@ -259,5 +269,5 @@ def drop_passages(matter: OpenMatter, document: DocumentId) -> list[str]:
         (document,),
     )
     store.run("DELETE FROM passages WHERE document = ?", (document,))
+    store.run("UPDATE documents SET passages = 0 WHERE id = ?", (document,))
     drop_card(store, document)
-    return ids

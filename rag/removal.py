@@ -12,7 +12,7 @@ from pathlib import Path
 from protocol.errors import NotFound
 from protocol.ids import DocumentId
 from rag.matters import OpenMatter
-from rag.record import drop_passages, put_passages, stored
+from rag.record import drop_passages, keep_aside, put_passages, stored
 
 
 def family(matter: OpenMatter, document: DocumentId) -> tuple[DocumentId, ...]:
@@ -44,9 +44,7 @@ def quarantine(matter: OpenMatter, document: DocumentId) -> tuple[DocumentId, ..
     members = family(matter, document)
     quotes = [matter.index_path(name) for name in members]
     with matter.store.writing():
-        for name in members:
-            drop_passages(matter, name)
-            matter.store.run("UPDATE documents SET quarantined = 1 WHERE id = ?", (name,))
+        keep_aside(matter, members)
     _forget(matter, quotes)
     return members
 

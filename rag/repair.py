@@ -40,12 +40,9 @@ _DERIVED = {
         "SELECT count(*) FROM vectors v WHERE NOT EXISTS"
         " (SELECT 1 FROM passages p WHERE p.n = v.passage)"
     ),
-    "a readable document has no passage": (
-        "SELECT count(*) FROM documents d WHERE d.quarantined = 0"
-        " AND d.document_class <> 'model_output' AND EXISTS (SELECT 1 FROM texts t"
-        "  WHERE t.document = d.id AND t.sha256 = d.text_sha256"
-        "  AND trim(t.text, char(9, 10, 12, 13, 32)) <> '')"
-        " AND NOT EXISTS (SELECT 1 FROM passages p WHERE p.document = d.id)"
+    "a document has not all its passages": (
+        "SELECT count(*) FROM documents d WHERE d.passages"
+        " <> (SELECT count(*) FROM passages p WHERE p.document = d.id)"
     ),
     "a document has no card": (
         "SELECT (SELECT count(*) FROM documents WHERE quarantined = 0"

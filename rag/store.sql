@@ -43,6 +43,7 @@ CREATE TABLE documents (
   privileged      INTEGER NOT NULL DEFAULT 0,
   designation     TEXT,
   quarantined     INTEGER NOT NULL DEFAULT 0,
+  passages        INTEGER NOT NULL DEFAULT 0,
   warnings        TEXT NOT NULL DEFAULT '[]'
 ) WITHOUT ROWID;
 CREATE INDEX documents_by_file ON documents (file_sha256);
@@ -123,6 +124,11 @@ CREATE TABLE vectors (
   PRIMARY KEY (passage, part)
 ) WITHOUT ROWID;
 
+-- Vector index entries of passages that are gone, until the index has dropped them.
+CREATE TABLE tombstones (
+  id TEXT PRIMARY KEY
+) WITHOUT ROWID;
+
 -- Words of files this product wrote itself: such a file never comes back as evidence.
 CREATE TABLE own_output (
   sha256 TEXT PRIMARY KEY
@@ -161,12 +167,7 @@ INSERT INTO documents (id, original_sha256, file_sha256, ordinal, title, name, k
   privileged, designation, warnings)
 VALUES (:id, :original_sha256, :file_sha256, :ordinal, :title, :name, :kind, :document_class,
   :text_sha256, :chars, :pages, :exhibit, :custodian, :parent, :bates_begin, :bates_end,
-  :privileged, :designation, :warnings)
-ON CONFLICT (id) DO UPDATE SET
-  title = excluded.title, name = excluded.name, kind = excluded.kind,
-  text_sha256 = excluded.text_sha256, chars = excluded.chars, pages = excluded.pages,
-  bates_begin = excluded.bates_begin, bates_end = excluded.bates_end,
-  warnings = excluded.warnings;
+  :privileged, :designation, :warnings);
 
 -- name: put_page
 INSERT OR REPLACE INTO pages VALUES (:document, :text_sha256, :number, :starts, :ends, :label,

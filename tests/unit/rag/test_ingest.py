@@ -11,9 +11,13 @@ from protocol.errors import Conflict, NotFound, Unavailable
 from protocol.record import DocumentClass, LedgerState
 from rag import ingest as subject
 from rag.embedding import HashEmbedder
-from rag.ingest import embed_waiting, ingest, ledger, read_waiting, take_in
+from rag.ingest import embed_waiting, ingest, ledger, read_again, read_waiting, take_in
+from rag.loaders import LoadOptions
+from rag.lookup import find
 from rag.matters import OpenMatter
+from rag.paged import PagedText
 from rag.record import note_output
+from rag.removal import quarantine
 from rag.repair import damage, stale
 from rag.retrieve import retrieve
 
@@ -84,8 +88,47 @@ def test_a_changed_file_is_read_and_the_old_words_are_not_found(
     ingest(empty_matter, embedder=embedder, folder=given)
     (given / "b.txt").write_text("The boiler burst.\n")
     ingest(empty_matter, embedder=embedder, folder=given)
-    hits = retrieve(empty_matter, "boiler", embedder=embedder)
-    assert hits[0].passage.text == "The boiler burst."
+    hits = retrieve(empty_matter, "boiler or water?", embedder=embedder)
+    assert "The boiler burst." in [hit.passage.text for hit in hits]
+    assert all("Water" not in hit.passage.text for hit in hits)
+    assert find(empty_matter, "Water").total == 0
+    assert empty_matter.index().count() == 2
+    assert stale(empty_matter) == damage(empty_matter) == ()
+
+
+def test_an_old_text_stays_for_the_answers_that_cite_it(empty_matter, embedder, given) -> None:
+    ingest(empty_matter, embedder=embedder, folder=given)
+    old = next(info for info in empty_matter.documents() if info.name == "b.txt")
+    (given / "b.txt").write_text("The boiler burst.\n")
+    ingest(empty_matter, embedder=embedder, folder=given)
+    assert empty_matter.text_version(old.id, old.text_sha256) == "Water came in.\n"
+    with pytest.raises(KeyError):
+        empty_matter.text(old.id)
+
+
+def test_reading_again_keeps_ids_old_texts_and_quarantine(
+    empty_matter, embedder, given, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest(empty_matter, embedder=embedder, folder=given)
+    before = {info.name: info for info in empty_matter.documents()}
+    quarantine(empty_matter, before["a.txt"].id)
+    real = subject.load
+
+    def better(path: Path, *, name: str, options: LoadOptions) -> tuple[PagedText, ...]:
+        (given / "better.txt").write_text(real(path, name=name, options=options)[0].text + "More.")
+        return real(given / "better.txt", name=name, options=options)
+
+    monkeypatch.setattr(subject, "load", better)
+    read_again(empty_matter, ["a.txt", "b.txt"])
+    ingest(empty_matter, embedder=embedder)
+    after = {info.name: info for info in empty_matter.documents()}
+    assert after["b.txt"].id == before["b.txt"].id
+    assert empty_matter.text(after["b.txt"].id) == "Water came in.\nMore."
+    assert empty_matter.text_version(after["b.txt"].id, before["b.txt"].text_sha256) == (
+        "Water came in.\n"
+    )
+    assert "a.txt" not in after
+    assert find(empty_matter, "rent").total == 0
     assert stale(empty_matter) == damage(empty_matter) == ()
 
 
