@@ -150,6 +150,27 @@ async def test_commands_run_without_a_terminal_and_give_their_exit_status(shell)
     assert code == 4
 
 
+async def test_windows_of_one_user_have_a_cap_and_others_are_free(box):
+    await box.start_worker()
+    program = ("/bin/sh", "-c", "exec sleep 60")
+    async with (
+        box.open_gateway(program=program, programs_per_user=2) as gateway,
+        await box.connect() as conn,
+        await box.connect("birch") as other,
+    ):
+        held = [await conn.create_process("ask -", encoding=None) for _ in range(2)]
+        await _until(lambda: gateway.programs.held("alder") == 2)
+        code, _, err = await box.run_ssh("ask -")
+        assert code == 6
+        assert b"too many windows" in err
+        held.append(await other.create_process("ask -", encoding=None))
+        await _until(lambda: gateway.programs.held("birch") == 1)
+        for process in held:
+            process.close()
+        await _until(lambda: gateway.programs.held("alder") == gateway.programs.held("birch") == 0)
+    await box.kill_worker()
+
+
 async def test_two_users_each_have_their_own(shell):
     for user, matters in (("alder", ["M-A1DR"]), ("birch", ["M-B1RC"])):
         _, out, _ = await shell.run_ssh("ask -", user=user)
@@ -237,5 +258,5 @@ class _terminal:  # noqa: N801 - used as a verb
 
 async def _until(condition):
     async with asyncio.timeout(15):
-        while not condition():  # noqa: ASYNC110 - a process outside tells nobody when it ends
+        while not condition():  # noqa: ASYNC110 - nobody tells when it is so
             await asyncio.sleep(0.02)

@@ -48,6 +48,9 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     connections: int = 200
     per_address: int = 50
     """An office often stands behind one address, so this is no small number."""
+    programs: int = 100
+    """Shells and named words running at once; each takes some 30 to 60 MB."""
+    programs_per_user: int = 12
     attempts: int = 6
     """Keys a connection may try, as OpenSSH's MaxAuthTries."""
     channels: int = 10

@@ -1,4 +1,4 @@
-"""How many connections there may be, in all and from one address."""
+"""How many of a thing there may be, in all and for one owner: connections, programs."""
 
 from __future__ import annotations
 
@@ -6,22 +6,32 @@ from collections import Counter
 
 
 class Caps:
-    """Counts open connections; a connection that is over a cap is not counted."""
+    """Counts what is open; what is over a cap is not let in and not counted."""
 
-    def __init__(self, *, total: int, per_address: int) -> None:
+    def __init__(self, *, total: int, each: int) -> None:
+        """Sets the caps.
+
+        Args:
+            total: Most in all.
+            each: Most for one owner (an address, a user).
+        """
         self._total = total
-        self._per_address = per_address
+        self._each = each
         self._open: Counter[str] = Counter()
 
-    def take(self, address: str) -> bool:
-        """Whether one more connection from this address is let in; if so it counts."""
-        if self._open.total() >= self._total or self._open[address] >= self._per_address:
+    def take(self, owner: str) -> bool:
+        """Whether one more is let in; if so it counts."""
+        if self._open.total() >= self._total or self._open[owner] >= self._each:
             return False
-        self._open[address] += 1
+        self._open[owner] += 1
         return True
 
-    def give(self, address: str) -> None:
-        """A connection that was let in has ended."""
-        self._open[address] -= 1
-        if self._open[address] <= 0:
-            del self._open[address]
+    def give(self, owner: str) -> None:
+        """One that was let in has ended."""
+        self._open[owner] -= 1
+        if self._open[owner] <= 0:
+            del self._open[owner]
+
+    def held(self, owner: str) -> int:
+        """How many an owner has."""
+        return self._open[owner]

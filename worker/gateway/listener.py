@@ -16,7 +16,7 @@ from typing import Final
 
 import asyncssh  # noqa: TID251
 
-from protocol.errors import BadRequest, Conflict
+from protocol.errors import BadRequest, Conflict, Unavailable
 from protocol.frames import Stamp
 from protocol.ids import UserName
 from worker.gateway import GatewaySettings, algorithms
@@ -45,7 +45,8 @@ class Gateway:
         """
         self.settings = settings
         self.registry = RegistryFile(settings.users)
-        self.caps = Caps(total=settings.connections, per_address=settings.per_address)
+        self.caps = Caps(total=settings.connections, each=settings.per_address)
+        self.programs = Caps(total=settings.programs, each=settings.programs_per_user)
         self.doors: set[Door] = set()
         self.port = 0
 
@@ -244,7 +245,14 @@ class Door(asyncssh.SSHServer):
         if channel.command == ():
             await channel.write(HELP.encode())
             return 0
-        return await launch(channel, self._stamp, self._settings)
+        programs, user = self._gateway.programs, self._stamp.user
+        if not programs.take(user):
+            await channel.say("too many windows are open; close one and try again.")
+            return Unavailable.exit_code
+        try:
+            return await launch(channel, self._stamp, self._settings)
+        finally:
+            programs.give(user)
 
 
 async def serve(settings: GatewaySettings) -> None:

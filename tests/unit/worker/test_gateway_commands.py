@@ -47,8 +47,9 @@ def test_only_listed_words_and_matter_codes_come_out(text):
 
 
 def test_caps_count_what_is_open():
-    caps = Caps(total=3, per_address=2)
+    caps = Caps(total=3, each=2)
     assert [caps.take("a"), caps.take("a"), caps.take("a")] == [True, True, False]
     assert [caps.take("b"), caps.take("c")] == [True, False]
     caps.give("a")
     assert [caps.take("c"), caps.take("b")] == [True, False]
+    assert [caps.held(owner) for owner in "abc"] == [1, 1, 1]
