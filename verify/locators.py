@@ -82,7 +82,7 @@ _PATTERNS: tuple[tuple[CiteKind, re.Pattern[str]], ...] = (
         re.compile(
             rf"(?<!\w){_NAME}(?P<paper>Dep(?:\.|o\.|osition)?|(?:Hr['’]?g|Hearing|Trial"
             rf"|Oral\s+Arg\.)?\s?Tr(?:\.|anscript)"
-            rf"|Test(?:\.|imony)|RT|R\.T\.)(?:\s+Tr\.)?,?\s+(?:at\s{1, 8})?{_LINES}"
+            rf"|Test(?:\.|imony)|RT|R\.T\.)(?:\s+Tr\.)?,?\s+(?:at\s{{1,8}})?{_LINES}"
         ),
     ),
     (
@@ -126,7 +126,7 @@ _PATTERNS: tuple[tuple[CiteKind, re.Pattern[str]], ...] = (
     (
         CiteKind.SUPRA,
         re.compile(
-            rf"(?<!\w){_NAME}(?P<paper>Dep\.|Decl\.|Aff\.|Compl\.|Tr\.)?,?\s{0, 4}supra(?:{_PARAGRAPH}"
+            rf"(?<!\w){_NAME}(?P<paper>Dep\.|Decl\.|Aff\.|Compl\.|Tr\.)?,?\s{{0,4}}supra(?:{_PARAGRAPH}"
             rf"|{_AT})?"
         ),
     ),
