@@ -106,15 +106,17 @@ def _written(
     if not rows:
         return "The record as read holds none.", ()
     text, table, kind = "", [], ""
+    printed: dict[tuple[str, str, int], tuple[int, int]] = {}
     for value, info, sentence, asked in rows:
         if value.kind != kind:
             kind = value.kind
             text += ("\n\n" if text else "") + _HEADINGS[kind]
-        text += f"\n{line(info.title, sentence, asked)}"
-        opening = text.rfind("“")
-        table.append(
-            Row(cells=(value.kind, value.words, sentence.words), start=opening, end=len(text))
-        )
+        stands = (kind, info.id, sentence.start)
+        if stands not in printed:  # two dates of one sentence are two rows with one quotation
+            text += f"\n{line(info.title, sentence, asked)}"
+            printed[stands] = (text.rfind("“"), len(text))
+        start, end = printed[stands]
+        table.append(Row(cells=(value.kind, value.words, sentence.words), start=start, end=end))
     return text, tuple(table)
 
 
