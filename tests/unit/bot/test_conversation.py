@@ -359,7 +359,8 @@ async def test_what_ended_while_nobody_looked_is_shown_once(talk, worker, face):
     talk.outbox.expect(talk.channel, JOB)
     talk.outbox.shown(talk.channel, JOB, 3)
     done, running = a_job(JOB, ask.JobState.DONE), a_job(OLD, ask.JobState.WAITING)
-    worker.results[ask.ListJobs] = ask.Jobs(jobs=(done, running))
+    elsewhere = a_job(JobId("J-0DV3K9Q00-1111"), ask.JobState.DONE)  # asked in another thread
+    worker.results[ask.ListJobs] = ask.Jobs(jobs=(done, running, elsewhere))
     await chat.handle(talk, "/matter M-7F3K")
     assert worker.followed == [(JOB, 3)]
     assert face.text.count("She said") == 1
