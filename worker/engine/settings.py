@@ -39,7 +39,7 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Whether records' kv_cache may be written to the matter's folder, where the model allows."""
     kv_dtype: str = "f16"
     speculation: str = "none"
-    """none, or an n-gram kind that the build knows and that keeps matters apart."""
+    """none, ngram-simple, or a draft model's kind; others do not keep matters apart."""
     flags: tuple[str, ...] = ()
     """Further flags for the binary; each is checked against its ``--help``."""
     environment: dict[str, str] = {}

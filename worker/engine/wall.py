@@ -20,8 +20,10 @@ from collections import defaultdict
 from protocol.errors import BadRequest, Internal
 from worker.engine import Prompt, Usage
 
-SHARED_SPECULATION = frozenset({"ngram-mod", "ngram-cache"})
-"""Kinds that keep one pool of n-grams for all slots."""
+KEPT_APART = frozenset({"none", "ngram-simple"})
+"""Kinds of speculation that look at the prompt at hand only. By experiment: ``ngram-mod`` keeps one
+pool for all slots; ``ngram-map-k`` keeps what a slot saw before, so that a matter's drafts change
+with what another was asked; ``ngram-cache`` keeps lookups over requests."""
 
 
 CODE_DIGITS = 12
@@ -42,13 +44,16 @@ def walled(matter: str, prompt: Prompt) -> Prompt:
 def refuse_shared_speculation(kind: str) -> None:
     """Nothing when this kind of speculation keeps matters apart.
 
+    A draft model (``draft-...``) reads the same prompt with the matter's code, so the first rule
+    holds for its kv_cache too.
+
     Raises:
-        BadRequest: It keeps one pool for all slots.
+        BadRequest: It keeps n-grams from one request to the next.
     """
-    if kind in SHARED_SPECULATION:
+    if kind not in KEPT_APART and not kind.startswith("draft-"):
         raise BadRequest(
-            f"speculation {kind} shares one pool among matters",
-            next_step="choose ngram-map-k, which belongs to one slot",
+            f"speculation {kind} keeps what one matter said for the next",
+            next_step="choose ngram-simple, which looks at the prompt at hand only",
         )
 
 

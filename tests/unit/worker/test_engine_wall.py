@@ -45,8 +45,14 @@ def test_forgotten_means_nothing_is_left_and_restored_means_something_is() -> No
     watch.check("A", _usage(500, 400))
 
 
-@pytest.mark.parametrize("kind", ["ngram-mod", "ngram-cache"])
-def test_speculation_that_shares_a_pool_is_refused(kind: str) -> None:
-    with pytest.raises(BadRequest, match="pool"):
+@pytest.mark.parametrize(
+    "kind", ["ngram-mod", "ngram-cache", "ngram-map-k", "ngram-map-k4v", "ngram-new"]
+)
+def test_speculation_that_remembers_is_refused(kind: str) -> None:
+    with pytest.raises(BadRequest, match="one matter"):
         refuse_shared_speculation(kind)
-    refuse_shared_speculation("ngram-map-k")
+
+
+@pytest.mark.parametrize("kind", ["none", "ngram-simple", "draft-simple", "draft-mtp"])
+def test_speculation_that_keeps_matters_apart_is_allowed(kind: str) -> None:
+    refuse_shared_speculation(kind)
