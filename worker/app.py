@@ -60,6 +60,7 @@ SOCKET: Final = "worker.sock"
 
 _FAILURE: Final = "failure"
 _IDLE_S: Final = 30.0
+_DAY_S: Final = 86_400.0
 _LOG: Final = Log("app")
 
 _HEALTH: Final = {
@@ -149,9 +150,21 @@ class App:
                 asyncio.create_task(_start(name, board)) for name, board in self._boards.items()
             ]
             self._starts.append(asyncio.create_task(pipeline.warm()))
+            self._starts.append(asyncio.create_task(self._sweep(queue)))
             await runner.start()
             stack.push_async_callback(runner.shut_down)
             yield self
+
+    async def _sweep(self, queue: JobQueue) -> None:
+        """Once a day: ended jobs that are old leave the queue's list; their answers stay."""
+        while True:
+            before = utc_now() - dt.timedelta(days=self.settings.keep_jobs_days)
+            try:
+                gone = await queue.sweep(before)
+                _LOG.info("queue.swept", count=gone)
+            except AppError as error:
+                _LOG.warning("queue.not_swept", code=error.code)
+            await asyncio.sleep(_DAY_S)
 
     async def _end_starts(self) -> None:
         for task in self._starts:

@@ -189,7 +189,7 @@ async def test_an_engine_lost_in_the_middle_is_asked_again(open_house):
 
 
 async def test_a_small_model_orders_and_cannot_withhold(open_house):
-    lines = (Line(text=json.dumps({"order": [2]})), Line(text="no JSON at all"))
+    lines = (Line(text=json.dumps({"order": [3]})), Line(text="no JSON at all"))
     house = await open_house(*lines, composition="extractive")
     first, second = [await house.answer(ask(house)) for _ in range(2)]
     assert sorted(first.text.splitlines()) == sorted(second.text.splitlines())

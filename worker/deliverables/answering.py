@@ -28,7 +28,7 @@ from worker.deliverables import Desk, Draft
 from worker.deliverables.relevance import Scored, best_sentences
 from worker.deliverables.wording import line, quoted
 from worker.deliverables.writing import Written, write
-from worker.engine import FinishReason, prompt_sha256
+from worker.engine import AnswerMalformed, FinishReason, Usage, prompt_sha256
 from worker.quoting import Sentence
 
 MODEL_AWAY: Final = (
@@ -117,12 +117,15 @@ async def _ordered(desk: Desk, request: Ask, scored: Sequence[Scored]) -> Compos
     prompt, held = await prompts.fitting(
         desk.engine, "order", request.question, chosen, output_tokens=_ORDER_TOKENS
     )
-    written = await write(
-        desk,
-        prompt,
-        max_tokens=_ORDER_TOKENS,
-        json_schema=prompts.order_schema(len(held), len(held)),
-    )
+    try:
+        written = await write(
+            desk,
+            prompt,
+            max_tokens=_ORDER_TOKENS,
+            json_schema=prompts.order_schema(len(held), len(held)),
+        )
+    except AnswerMalformed:  # its words are of no use; the record's stand all the same
+        written = Written(text="", usage=Usage())
     order, note = _read_order(written.text, len(held))
     # What the model left out stands behind what it chose: it orders, it does not withhold.
     wanted = [held[number - 1] for number in order]

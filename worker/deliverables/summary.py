@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from protocol.answers import Provenance, Timings
@@ -46,7 +47,7 @@ async def make(desk: Desk, request: Summarize) -> Draft:
     notes: list[str] = []
     for at, info in enumerate(documents):
         await desk.context.say(Progress(stage=Stage.RETRIEVING, done=at, total=len(documents)))
-        part, note = await _one(desk, info, most)
+        part, note = await _remembered(desk, info, most)
         parts.append(part)
         notes.append(note)
         await desk.context.breathe()
@@ -62,6 +63,25 @@ async def make(desk: Desk, request: Summarize) -> Draft:
         provenance=Provenance(composition="extractive"),
         notes=tuple(notes),
     )
+
+
+async def _remembered(desk: Desk, info: DocumentInfo, most: int) -> tuple[str, str]:
+    """A document's part, made once per job: after a crash or a parking it is read back.
+
+    The step remembers the text version it was made from; the words lie in the matter's file.
+    """
+    name = f"document.{info.id}"
+    work, job = desk.matter.work, desk.context.job
+
+    async def make_part() -> dict[str, str]:
+        work.put_note(job, name, msgspec.json.encode(await _one(desk, info, most)).decode())
+        return {"text_sha256": info.text_sha256}
+
+    await desk.context.step(name, make_part)
+    kept = work.note(job, name)
+    if kept is None:  # the step was kept and its words were not: a torn disk
+        return await _one(desk, info, most)
+    return msgspec.json.decode(kept, type=tuple[str, str])
 
 
 async def _one(desk: Desk, info: DocumentInfo, most: int) -> tuple[str, str]:
