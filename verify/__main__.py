@@ -25,7 +25,7 @@ from verify.citations import judge_authority_cite, judge_record_cite
 from verify.dates import judge_date
 from verify.figures import judge_figure
 from verify.folder import FolderSource, Part
-from verify.judged import Judged
+from verify.judged import Judged, Stretch
 from verify.judging import judge_quote
 from verify.record import OpenRecord
 from verify.report import as_json, as_markdown, as_text
@@ -124,16 +124,30 @@ def _case(line: str) -> dict[str, Any]:
 
 def _answer(row: dict[str, Any], record: OpenRecord) -> dict[str, Any]:
     judged = judge_case(row["kind"], row["reply"], (row["span"][0], row["span"][1]), record)
-    shown = judged.places or ()
+    shown = judged.places
     page = record.layout(shown[0].document).page_at(shown[0].start) if shown else None
     return {
         "id": row["id"],
         "verdict": judged.verdict.value,
-        "source": [{"doc": s.document, "start": s.start, "end": s.end} for s in shown],
+        "source": [
+            {"doc": s.document, "start": s.start, "end": s.end} for s in _source(judged)
+        ],
         "page": page,
         "reason": judged.reason,
         "diff": judged.diff,
     }
+
+
+def _source(judged: Judged) -> list[Stretch]:
+    """The places as ranges: what only jumps over page furniture is one, other places follow."""
+    places = list(judged.places)
+    if judged.verdict is Verdict.VERIFIED and len(places) > 1:
+        first, last = places[0], places[-1]
+        if all(place.document == first.document for place in places):
+            places = [Stretch(document=first.document, start=first.start, end=last.end)]
+    if not places:
+        return []
+    return places + [place for place in judged.also_in if place.document == places[0].document][:3]
 
 
 def judge_case(kind: str, reply: str, span: tuple[int, int], record: OpenRecord) -> Judged:

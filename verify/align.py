@@ -44,9 +44,11 @@ def meets(word: Word, unit: Unit, *, last: bool) -> bool:
     if word.bracket == "case":
         return unit.key == word.unit.key
     if word.bracket == "stem":
+        if unit.key == word.unit.key:
+            return True
         rest = unit.key.removeprefix(word.outside)
-        same = unit.key == word.unit.key
-        return same or (unit.key.startswith(word.outside) and rest in INFLECTIONS)
+        grown = unit.key.startswith(word.outside) and rest in INFLECTIONS
+        return grown and word.inside in INFLECTIONS
     if unit.key == word.unit.key:
         return True
     return last and is_particle(word.unit.key, unit.key)
@@ -65,13 +67,15 @@ def exact_runs(quotation: Quotation, record: Sequence[Unit], *, most: int = 40) 
         return []
     found = []
     size = len(words)
-    first, last = words[0], words[-1]
-    for start in range(len(record) - size + 1):
-        if not meets(first, record[start], last=size == 1):
-            continue
-        if not meets(last, record[start + size - 1], last=True):
-            continue
-        if all(meets(words[k], record[start + k], last=False) for k in range(1, size - 1)):
+    first = words[0]
+    if first.bracket or size == 1:
+        starts = [j for j, unit in enumerate(record) if meets(first, unit, last=size == 1)]
+    else:
+        starts = [j for j, unit in enumerate(record) if unit.key == first.unit.key]
+    for start in starts:
+        if start + size > len(record):
+            break
+        if all(meets(words[k], record[start + k], last=k == size - 1) for k in range(1, size)):
             found.append(Alignment(tuple((k, start + k) for k in range(size)), 0.0))
             if len(found) >= most:
                 break
@@ -116,15 +120,22 @@ def best_alignment(
 
 def _same(words: Sequence[Word], record: Sequence[Unit]) -> NDArray[np.bool_]:
     keys: dict[str, int] = {}
-    theirs = np.array([keys.setdefault(unit.key, len(keys)) for unit in record])
+    first: list[Unit] = []
+    theirs = np.empty(len(record), dtype=np.int64)
+    for j, unit in enumerate(record):
+        number = keys.setdefault(unit.key, len(keys))
+        if number == len(first):
+            first.append(unit)
+        theirs[j] = number
     same = np.zeros((len(words), len(record)), dtype=bool)
     for i, word in enumerate(words):
         last = i == len(words) - 1
         if word.bracket or last:
-            same[i] = [meets(word, unit, last=last) for unit in record]
+            fits = np.array([meets(word, unit, last=last) for unit in first])
+            same[i] = fits[theirs]
         else:
-            number = keys.get(word.unit.key)
-            if number is not None:
+            number = keys.get(word.unit.key, -1)
+            if number >= 0:
                 same[i] = theirs == number
     return same
 

@@ -19,6 +19,7 @@ from verify.edits import (
     type_case,
     type_run,
 )
+from verify.layout import Region
 from verify.quotation import MAX_GAP_WORDS, Quotation
 from verify.tokens import Unit
 
@@ -26,6 +27,17 @@ _SCALES: Final = frozenset(
     "% ‰ percent per hundred thousand million millions billion billions trillion mio mrd prozent millionen "
     "milliarden pour 만 억 조 원 % °".split()
 )
+_SIGNS: Final = frozenset("$€£¥₩¢₤\u2212±")
+_LEADS: Final = frozenset(
+    "unless except if whether until only provided excluding falls wenn ob sofern si sauf außer".split()
+)
+"""Words that, right before a statement, keep it from being one."""
+_SMALL: Final = frozenset(
+    "the for her his him not are was has had can and but any all one our you its who how may nor yet she our out now too off "
+    "per own did does been were will them they then than that this".split()
+)
+"""Words that an added letter makes another word: "the[y]", "he[r]"."""
+_THAT: Final = frozenset({"that", "dass", "que"})
 _STOPS: Final = (".", "!", "?")
 
 
@@ -74,6 +86,7 @@ def assess(
     if not met:
         return None
     walk.run(alignment)
+    walk.regions({record[j].region for _, j in met})
     walk.edges(met[0], met[-1], closes=closes)
     stretches, jumps = walk.places(alignment)
     return Assessment(
@@ -178,9 +191,9 @@ class _Walk:
         if word.bracket:
             same = word.unit.key == unit.key
             why = "a letter changed, shown by brackets" if same else "an ending changed, shown by brackets"
-            self.edits.append(
-                Edit(kind=EditKind.DISCLOSED, record=unit.raw, reply=word.unit.raw, why=why)
-            )
+            short = len(word.outside) < 3 or word.outside in _SMALL or find_danger([unit.key])
+            kind = EditKind.DOUBT if short and not same else EditKind.DISCLOSED
+            self.edits.append(Edit(kind=kind, record=unit.raw, reply=word.unit.raw, why=why))
             return
         if is_particle(word.unit.key, unit.key):
             self.edits.append(
@@ -264,6 +277,13 @@ class _Walk:
         )
         return tuple(group for group in GROUPS if group != "denial") if whole else GROUPS
 
+    def regions(self, met: set[Region]) -> None:
+        """Words taken together that the page keeps apart: text, a running head, a line number."""
+        if Region.LINE_NUMBER in met:
+            self._doubt("", "a number of it may be a printed line number")
+        elif len(met - {Region.EMAIL_QUOTE, Region.BODY}) and len(met) > 1:
+            self._doubt("", "it runs together with a running head or a footnote")
+
     # --- the edges ---
 
     def edges(self, first: tuple[int, int], last: tuple[int, int], *, closes: bool) -> None:
@@ -272,7 +292,7 @@ class _Walk:
         after = self.record[last[1] + 1] if last[1] + 1 < len(self.record) else None
         start, end = self.record[first[1]], self.record[last[1]]
         if before is not None and 0 not in self.quotation.gaps:
-            self._edge_before(before, start)
+            self._edge_before(before, start, first[1])
         if after is not None and len(self.quotation.words) not in self.quotation.gaps:
             self._edge_after(end, after, last[1], closes=closes)
         for unit, other, between in ((before, start, start.before), (end, after, after.before if after else "")):
@@ -280,17 +300,37 @@ class _Walk:
                 if unit.key.isalpha() and other.key.isalpha():
                     self._doubt(f"{unit.raw}-{other.raw}", "it begins or ends inside a compound word")
 
-    def _edge_before(self, before: Unit, start: Unit) -> None:
-        inside = not any(stop in start.before for stop in (*_STOPS, ";", ":"))
-        if inside and is_negation(before.key):
-            self._doubt(f"{before.raw} {start.raw}", f'"{before.raw}" stands right before it in the record')
-        if before.key in {"\u2212", "±"} or (start.key[:1].isdigit() and before.key in {"$", "€", "£", "¥", "₩", "¢"}):
+    def _edge_before(self, before: Unit, start: Unit, at: int) -> None:
+        if not any(stop in start.before for stop in (*_STOPS, ";", ":")):
+            earlier = self.record[at - 2].key if at > 1 else ""
+            leads = self._negates(at - 1) or before.key in _LEADS
+            denied = before.key in _THAT and find_danger([earlier], groups=("denial",))
+            if leads or denied:
+                words = f"{earlier} {before.raw}" if denied else before.raw
+                self._doubt(f"{words} {start.raw}", f'"{words}" stands right before it in the record')
+        signed = self.text[max(0, start.start - 1) : start.start]
+        if start.key[:1].isdigit() and (before.key in _SIGNS or signed in {"-", "–", ".", ","} and (
+            not start.glued or signed in {".", ","})) and not self._counts(before, signed):
             self._doubt(f"{before.raw}{start.raw}", "the sign before the number is cut off")
+
+    def _negates(self, at: int) -> bool:
+        """Whether a unit of the record negates; "No. 5" and "Nos. 5-7" do not."""
+        unit = self.record[at]
+        if unit.key == "no" and at + 1 < len(self.record):
+            following = self.record[at + 1]
+            if following.before.startswith(".") and following.key[:1].isdigit():
+                return False
+        return is_negation(unit.key)
+
+    @staticmethod
+    def _counts(before: Unit, signed: str) -> bool:
+        """A dot or dash that belongs to the word before the number: "No.5", "Tr.-3"."""
+        return signed in {".", ",", "-", "–"} and before.key[-1:].isalpha() and before.key not in _SIGNS
 
     def _edge_after(self, end: Unit, after: Unit, at: int, *, closes: bool) -> None:
         stopped = any(stop in after.before for stop in _STOPS)
         following = [unit.key for unit in self.record[at + 1 : at + 4]]
-        if not stopped and is_negation(after.key) and not any(c in after.before for c in ",;:-"):
+        if not stopped and self._negates(at + 1) and not any(c in after.before for c in ",;:-"):
             self._doubt(f"{end.raw} {after.raw}", f'"{after.raw}" follows right after it in the record')
         elif closes and not stopped:
             danger = find_danger(following[:1], groups=("condition",)) or find_danger(

@@ -19,9 +19,19 @@ from verify.pins import page_of
 from verify.quotes import Match
 from verify.record import OpenRecord
 from verify.resolve import resolve
-from verify.speakers import UNNAMED, Voice, same_person
+from verify.speakers import UNNAMED, Turn, Voice, same_person
 from verify.titles import exact_titles
 
+_NOBODY: Final = frozenset(
+    "he she they it we i you who this that court counsel witness deponent plaintiff defendant plaintiffs defendants both "
+    "neither nobody someone everyone one another the a an also then later record reply answer".split()
+)
+"""Subjects of "said" that name no person."""
+_TESTIFIED: Final = re.compile(
+    r"\b(?:testif\w+|answered|admitted|conceded|acknowledged|swore|witness said|deponent said)\b[^.;“\"]{0,40}\Z",
+    re.IGNORECASE,
+)
+_SAID: Final = re.compile(r"\b(?:he|she|they|witness|deponent) (?:\w+ )?(?:said|stated|told|replied|explained)\b[^.;“\"]{0,40}\Z", re.IGNORECASE)
 _OF_THE_COURT: Final = re.compile(r"\b(?:the )?(?:court|majority)\b[^.;“\"]{0,60}\Z", re.IGNORECASE)
 
 
@@ -48,7 +58,7 @@ def object_to(match: Match, said: Attribution, reply: str, at: int, record: Open
         objection
         for objection in (
             _place(match, said, reply, record),
-            _speaker(match, said, record),
+            _speaker(match, said, reply, at, record),
             _voice(match, reply, at, record),
         )
         if objection
@@ -120,13 +130,15 @@ def _stands(match: Match, record: OpenRecord) -> str:
     return f"on page {first}{printed}" if first == last else f"on pages {first}-{last}"
 
 
-def _speaker(match: Match, said: Attribution, record: OpenRecord) -> Objection | None:
-    if not said.speaker:
-        return None
+def _speaker(
+    match: Match, said: Attribution, reply: str, at: int, record: OpenRecord
+) -> Objection | None:
     speakers = record.speakers(match.document)
     turn = speakers.at(match.start)
-    if turn is None or not speakers.turns or turn.voice in (Voice.SYLLABUS, Voice.SEPARATE):
+    if turn is None or turn.voice in (Voice.SYLLABUS, Voice.SEPARATE):
         return None
+    if not said.speaker or said.speaker.casefold() in _NOBODY:
+        return _asked(turn, reply[max(0, at - 80) : at])
     if not turn.who or turn.who.casefold() in UNNAMED:
         named_elsewhere = any(same_person(said.speaker, name) for name in speakers.names)
         if turn.voice is Voice.QUESTION or named_elsewhere:
@@ -147,6 +159,22 @@ def _speaker(match: Match, said: Attribution, record: OpenRecord) -> Objection |
         verdict=Verdict.MISATTRIBUTED,
         reason=f"These are words of {turn.who}{asked}{quoted}, not of {said.speaker}",
     )
+
+
+def _asked(turn: Turn, before: str) -> Objection | None:
+    """Words of a question given to a witness who is not named."""
+    if turn.voice is not Voice.QUESTION:
+        return None
+    if _TESTIFIED.search(before):
+        return Objection(
+            verdict=Verdict.MISATTRIBUTED,
+            reason="These words stand in a question of counsel, not in the testimony",
+        )
+    if _SAID.search(before):
+        return Objection(
+            verdict=Verdict.CHECK, reason="These words stand in a question of counsel: who said them?"
+        )
+    return None
 
 
 def _who(printed: str) -> str:

@@ -41,6 +41,11 @@ from verify.titles import exact_titles
 
 NOT_CHECKED: Final = "not checked"
 Span = tuple[int, int]
+_CASE: Final = re.compile(
+    r"(?:In re |Ex parte )?[A-Z][\w.'’&-]*(?:,? (?:[A-Z&][\w.'’&-]*|of|the|for|and)){0,8} v\.? "
+    r"[A-Z][\w.'’&-]*(?:,? (?:[A-Z&][\w.'’&-]*|of|the|for|and)){0,8},?\s*\Z"
+)
+_YEAR: Final = re.compile(r"(?:,\s*\d+)?\s*\([^()]{0,60}\d{4}\)")
 _CITES: Final = re.compile(
     r"\b(?:according to|see|pursuant to|under (?:section|article|clause)|the (?:record|document|lease|contract|agreement|"
     r"deposition|transcript|e-?mail|report|complaint|order|opinion)s? (?:show|say|state|provide|confirm|establish|indicate)\w*)\b",
@@ -151,7 +156,7 @@ def _items(
     dates = tried("dates", lambda: ((d.start, d.end) for d in find_dates(answer)))
     add(ItemKind.DATE, [d for d in dates if not _meets(d, titles)],
         lambda s: judge_date(answer, s, source, scope, tables=tables))
-    barred = [*titles, *cites, *laws, *dates]
+    barred = [*titles, *cites, *dates, *(_with_case(answer, law) for law in laws)]
     figures = {}
     def figure_spans() -> Iterable[Span]:
         for figure in find_figures(answer, barred):
@@ -209,6 +214,13 @@ def _authorities(answer: str) -> Iterable[Span]:
         return find_authority_cites(answer)
     except ModuleNotFoundError:
         return [(c.start, c.end) for c in find_reporter_cites(answer)]
+
+
+def _with_case(answer: str, law: Span) -> Span:
+    """A cite of law with the case's name before it and the court and year after it."""
+    name = _CASE.search(answer, max(0, law[0] - 160), law[0])
+    year = _YEAR.match(answer, law[1])
+    return (name.start() if name else law[0]), (year.end() if year else law[1])
 
 
 def _meets(span: Span, others: Iterable[Span]) -> bool:

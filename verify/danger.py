@@ -28,6 +28,12 @@ def _words(group: str) -> frozenset[str]:
     return frozenset(_lists()[group]["words"])
 
 
+@cache
+def all_words() -> frozenset[str]:
+    """Every dangerous word: one broken at a line end must still be known for what it is."""
+    return frozenset().union(*(_words(group) for group in GROUPS))
+
+
 def find_danger(keys: Sequence[str], *, groups: Iterable[str] = GROUPS) -> str | None:
     """The first dangerous word or phrase in a run of folded words; None when there is none.
 

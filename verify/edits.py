@@ -15,6 +15,7 @@ There is no score: one difference that fits no other kind is material.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -23,7 +24,7 @@ from importlib import resources
 from typing import Final
 
 from verify.danger import find_danger, is_negation
-from verify.tokens import Unit
+from verify.tokens import Unit, fold_word
 
 
 class EditKind(IntEnum):
@@ -148,9 +149,16 @@ class Setting:
 
 
 _UNITS_OF_MEASURE: Final = frozenset({"m", "cm", "km", "mm", "ft", "in", "mi", "yd"})
-_ABBREVIATIONS: Final = frozenset(
-    {"no", "nos", "sec", "art", "ch", "p", "pp", "ex", "exh", "fig", "vol", "para", "cl", "item", "dkt"}
+_COUNTED: Final = frozenset(
+    "no nos sec secs art arts ch p pp pg ex exh exhs fig figs vol vols para paras cl cls item items dkt ecf doc docs § §§ ¶ ¶¶ "
+    "section sections article articles exhibit exhibits page pages part parts chapter clause clauses paragraph paragraphs count "
+    "counts number numbers figure volume title titles schedule schedules appendix annex note notes form forms rule rules phase "
+    "class classes type level lot lots unit units room floor version stage step tier series grade category group zone block "
+    "january february march april may june july august september october november december jan feb mar apr jun jul aug sep "
+    "sept oct nov dec day year week month line lines subsection subparagraph amendment addendum model tranche option account act "
+    "artikel abs absatz satz nr ziffer kapitel anlage article alinéa annexe".split()
 )
+"""What is followed by a number of its own: a number glued to one of these is no footnote marker."""
 _CITATION: Final = re.compile(
     r"[\s,;(]*(?:see,?\s+|cf\.\s+|accord\s+|e\.\s?g\.,?\s+)*"
     r"(?:[A-Z][\w.’'&-]*(?:\s+(?:v\.|of|the|and|&|In|re|[A-Z][\w.’'&-]*))*,\s+)?"
@@ -163,7 +171,7 @@ _CITATION: Final = re.compile(
 
 def is_marker(unit: Unit, before: Unit | None, setting: Setting) -> bool:
     """Whether a number of the record is a footnote marker and not part of the sentence."""
-    if before is None or before.key in _ABBREVIATIONS or before.key in _UNITS_OF_MEASURE:
+    if before is None or before.key in _COUNTED or before.key in _UNITS_OF_MEASURE:
         return False
     if not unit.key.isdigit() or before.key[-1:].isdigit() or not any(map(str.isalpha, before.key)):
         return False
@@ -199,12 +207,20 @@ def type_run(
         return Edit(kind=EditKind.MATERIAL, record=held, reply="", why="")
     if len(quoted) == len(record) == 1 and _glued_marker(quoted[0], record[0], setting):
         return Edit(kind=EditKind.LAYOUT, record=held, reply=said, why="footnote marker")
+    if bare(said) == bare(held):
+        return Edit(kind=EditKind.DOUBT, record=held, reply=said, why="accents differ")
     if is_damage(quoted, record, is_word=setting.is_word):
         why = "the record looks damaged here"
         if "".join(u.key for u in quoted) == "".join(u.key for u in record):
             why = "words are joined or split differently"
         return Edit(kind=EditKind.DAMAGE, record=held, reply=said, why=why)
     return Edit(kind=EditKind.MATERIAL, record=held, reply=said, why="")
+
+
+def bare(words: str) -> str:
+    """Folded words without their accents."""
+    parts = unicodedata.normalize("NFD", fold_word(words))
+    return "".join(c for c in parts if not "\u0300" <= c <= "\u036f")
 
 
 def _glued_marker(quoted: Unit, record: Unit, setting: Setting) -> bool:
@@ -215,7 +231,7 @@ def _glued_marker(quoted: Unit, record: Unit, setting: Setting) -> bool:
         and rest in setting.notes
         and len(quoted.key) >= 3
         and quoted.key.isalpha()
-        and quoted.key not in _ABBREVIATIONS
+        and quoted.key not in _COUNTED
     )
 
 

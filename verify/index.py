@@ -423,7 +423,9 @@ class RecordIndex:
         if not spots:
             return []
         weight = 1.0 / (1.0 + totals)
-        rare = set(np.argsort(totals, kind="stable")[:12].tolist())
+        order = np.argsort(totals, kind="stable")[:12]
+        rare = set(order.tolist())
+        weight /= weight[order].sum()  # a block that holds them all has one vote
         places: list[Place] = []
         for number, at, held in spots:
             places.extend(self._blocks(number, at, [k for k in held.tolist() if k in rare], weight))
@@ -444,7 +446,7 @@ class RecordIndex:
         bounds = index.block_at
         return [
             Place(
-                value * 1e-3,
+                value,
                 number,
                 int(bounds[block]),
                 int(bounds[block + 1] if block + 1 < len(bounds) else bounds[block] + 4096),

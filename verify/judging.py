@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from enum import IntEnum
 from typing import Final
 
 from protocol.answers import Verdict
@@ -18,23 +19,25 @@ from verify.attribution import Objection, capacity, object_to
 from verify.citations import Attribution, named_document
 from verify.cues import Cue, cue_of
 from verify.edits import Edit, EditKind, show
-from verify.judged import Judged, Stretch
+from verify.judged import Judged
 from verify.pins import document_title
 from verify.places import doubt_about, supports_facts
 from verify.quotation import readings
 from verify.quotes import Grade, Match, Quoted, confirmed, search
 from verify.record import OpenRecord
 from verify.second import fold
+from verify.sentences import split_sentences
 
 _SHORT: Final = 3
 """Words up to which a quotation needs a document it is attributed to."""
 _LONG: Final = 6
 """Words from which the same words in the record outweigh what the reply says of the marks."""
 _STOP: Final = re.compile(r"[.!?。]")
+_FOLLOWS: Final = re.compile(r"[\[(]|(?:See|Id\.|Ibid|Cf\.|Accord|Source|Cite|Tr\.|Dep\.|Ex\.|Dkt|ECF)\b")
 _OMITTED: Final = re.compile(r"(?:citations?|cites?|footnotes?|인용)[^()]{0,40}(?:omitted|생략)|cleaned up", re.IGNORECASE)
 _MARKS_OMITTED: Final = re.compile(r"quotation marks?[^()]{0,40}omitted|cleaned up", re.IGNORECASE)
 _ALSO: Final = 6
-"""Other documents listed."""
+"""Other places listed, those of the same document first."""
 
 
 def judge_quote(
@@ -67,6 +70,7 @@ def judge_quote(
     scope = [info.id for info in record.infos] if documents is None else list(documents)
     said = named_document(reply, span, record.source, scope)
     named = tuple(document for document in said.documents if document in record.by_id)
+    near = _named_beside(reply, span, named, record, scope, block=block)
     found = search(quoted, record, scope, first=named)
     found = [replace_grade(match, record) for match in found]
     chosen = _choose(found, named, said, reply, span[0], quoted, record)
@@ -82,7 +86,54 @@ def judge_quote(
             return _judged(Verdict.CHECK, "A few words, attributed to no document", match, record, found)
     if match.grade is Grade.ALTERED:
         return _altered(match, found, named, cue, words, record)
-    return _present(match, objection, named, said, found, record)
+    return _present(match, objection, named, said, found, record, near=near)
+
+
+class _Near(IntEnum):
+    """How near to the quotation its document is named."""
+
+    BESIDE = 0
+    """In its own sentence, or in a cite right after it."""
+    PARAGRAPH = 1
+    """In another sentence of the paragraph."""
+    FAR = 2
+
+
+def _named_beside(
+    reply: str,
+    span: tuple[int, int],
+    named: Sequence[DocumentId],
+    record: OpenRecord,
+    scope: Sequence[DocumentId],
+    *,
+    block: bool,
+) -> _Near:
+    """Whether the sentence of the quotation names its document, or only the words around it."""
+    low, high = _sentence_around(reply, span, block=block)
+    inside = (span[0] - low, span[1] - low)
+    local = named_document(reply[low:high], inside, record.source, scope)
+    if set(local.documents) & set(named):
+        return _Near.BESIDE
+    start = reply.rfind("\n\n", 0, span[0]) + 1
+    end = reply.find("\n\n", span[1])
+    paragraph = reply[start : end if end >= 0 else len(reply)]
+    local = named_document(paragraph, (span[0] - start, span[1] - start), record.source, scope)
+    return _Near.PARAGRAPH if set(local.documents) & set(named) else _Near.FAR
+
+
+def _sentence_around(reply: str, span: tuple[int, int], *, block: bool) -> tuple[int, int]:
+    """The quotation's sentence with the cite that follows it and the words that lead to a block."""
+    spans = split_sentences(reply, [span])
+    number = next((k for k, (a, b) in enumerate(spans) if a <= span[0] < b), None)
+    if number is None:
+        return span
+    low, high = spans[number]
+    lead = reply[spans[number - 1][0] : spans[number - 1][1]] if number else ""
+    if block and lead and not _STOP.search(lead[-1:]):
+        low = spans[number - 1][0]
+    if number + 1 < len(spans) and _FOLLOWS.match(reply, spans[number + 1][0]):
+        high = spans[number + 1][1]
+    return low, high
 
 
 def read_quoted(reply: str, span: tuple[int, int]) -> Quoted:
@@ -212,11 +263,13 @@ def _present(
     said: Attribution,
     found: Sequence[Match],
     record: OpenRecord,
+    *,
+    near: _Near,
 ) -> Judged:
     """The words stand in the record; what is left is where, and what changes were disclosed."""
     title = document_title(record, match.document)
-    if named and match.document not in named:
-        sure = said.exact or len(named) == 1
+    if named and match.document not in named and near is not _Near.FAR:
+        sure = (said.exact or len(named) == 1) and near is _Near.BESIDE
         wanted = document_title(record, named[0])
         return _judged(
             Verdict.MISATTRIBUTED if sure else Verdict.CHECK,
@@ -245,16 +298,18 @@ def _present(
 def _judged(
     verdict: Verdict, reason: str, match: Match, record: OpenRecord, found: Sequence[Match]
 ) -> Judged:
-    also: dict[DocumentId, Stretch] = {}
-    for other in found:
-        if other.document != match.document and other.grade <= Grade.DISCLOSED:
-            also.setdefault(other.document, other.stretches[0])
+    also = [
+        other.stretches[0]
+        for other in sorted(found, key=lambda other: other.document != match.document)
+        if other.grade <= Grade.DISCLOSED
+        and (other.document, other.start) != (match.document, match.start)
+    ]
     steps = [edit.why for edit in match.edits if edit.kind is EditKind.DISCLOSED and edit.why]
     return Judged(
         verdict=verdict,
         reason=reason,
         places=match.stretches,
-        also_in=tuple(also.values())[:_ALSO],
+        also_in=tuple(also[:_ALSO]),
         diff=show(match.edits),
         steps=tuple(dict.fromkeys((*steps, *match.asides))),
     )

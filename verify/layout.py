@@ -92,6 +92,8 @@ class Layout:
     numbered: bool = False
     """The document prints line numbers."""
     starts: list[int] = field(default_factory=list)
+    rows: dict[int, object] = field(default_factory=dict)
+    """What `tokens.py` read of each line, kept for the next quotation."""
 
     def line_at(self, offset: int) -> int:
         """The number of the line that holds a character."""

@@ -20,6 +20,7 @@ from verify.record import OpenRecord
 
 _WORDS: Final = 1_200
 """Characters of the record shown at most."""
+_BROKEN: Final = re.compile("(?<=[^\\W\\d_])[-\u00ad\x02\ufffe][ \t\u00a0]*\n\\s*(?=[a-z])")
 _BLANK: Final = re.compile(r"\s+")
 
 
@@ -79,10 +80,22 @@ def line_number(layout: Layout, line: Line) -> int:
 
 def words_at(record: OpenRecord, stretches: Sequence[Stretch]) -> str:
     """The record's own words, lines joined, furniture left out."""
-    text = record.text(stretches[0].document)
-    parts = [_BLANK.sub(" ", text[s.start : s.end]).strip() for s in stretches]
+    layout = record.layout(stretches[0].document)
+    parts = [_BLANK.sub(" ", _text_of(layout, stretch)).strip() for stretch in stretches]
     shown = " … ".join(part for part in parts if part)
     return shown if len(shown) <= _WORDS else shown[:_WORDS] + "…"
+
+
+def _text_of(layout: Layout, stretch: Stretch) -> str:
+    """A stretch without printed line numbers and furniture; broken words put together."""
+    made = []
+    first, last = layout.line_at(stretch.start), layout.line_at(max(stretch.start, stretch.end - 1))
+    whole = layout.lines[first].region
+    for line in layout.lines[first : last + 1]:
+        if line.region in (Region.FURNITURE, Region.LINE_NUMBER) and whole is not line.region:
+            continue
+        made.append(layout.text[max(stretch.start, line.content) : min(stretch.end, line.end)])
+    return _BROKEN.sub("", "\n".join(made))
 
 
 def _label(page: PageInfo) -> str:

@@ -15,6 +15,7 @@ from typing import Final
 from protocol.ids import DocumentId
 from verify.align import best_alignment, exact_runs
 from verify.assess import Assessment, assess
+from verify.danger import all_words
 from verify.edits import Edit, EditKind, Setting, known_words
 from verify.index import Place
 from verify.judged import Stretch
@@ -25,6 +26,8 @@ from verify.tokens import Unit, stream
 
 _FEW: Final = 5
 """Words up to which a quotation is also looked for by a plain scan."""
+_FEW_NAMED: Final = 14
+"""The same, in a document the reply names."""
 _SCANNED: Final = 24
 """Documents scanned for it where the reply names none."""
 _PER_DOCUMENT: Final = 3
@@ -32,6 +35,8 @@ _PER_DOCUMENT: Final = 3
 _BEFORE: Final = 700
 _AFTER: Final = 5_000
 """Characters read before and after a place: a page may end with a long footnote."""
+_NEAR: Final = 400
+"""The same, where the words are hoped to stand in a row."""
 _GAP: Final = 1_600
 """Characters a gap may add."""
 _EVERYTHING: Final = frozenset({Region.BODY, Region.FOOTNOTE, Region.FURNITURE, Region.EMAIL_QUOTE})
@@ -106,7 +111,8 @@ def search(
     found: list[Match] = []
     for document, starts in places.items():
         found.extend(_in_document(quoted, forms, record, document, starts))
-    if len(forms[0].words) <= _FEW and not any(m.grade <= Grade.DOUBT for m in found):
+    few = _FEW_NAMED if first else _FEW
+    if len(forms[0].words) <= few and not any(m.grade <= Grade.DOUBT for m in found):
         for document in first or tuple(documents)[:_SCANNED]:
             starts = _scan(forms[0], record.text(document))
             found.extend(_in_document(quoted, forms, record, document, starts))
@@ -136,11 +142,13 @@ def _propose(
     offsets = [0, *(start for start, _ in spans)] if len(parts) > 1 else [0]
     located = record.searcher(documents).locate(passages, best=64)
     byd: dict[DocumentId, list[Place]] = {}
-    top = max((place.votes for places in located for place in places), default=0.0)
     for places, offset in zip(located, offsets, strict=True):
+        top = max((place.votes for place in places), default=0.0)
+        own: dict[DocumentId, float] = {}
         for place in places:
             document = documents[place.document]
-            if place.votes * 4 < top and document not in first:
+            best = own.setdefault(document, place.votes)  # places come best first
+            if place.votes * 2 < (best if document in first else max(best, top)):
                 continue
             shifted = replace(place, start=max(0, place.start - offset))
             byd.setdefault(document, []).append(shifted)
@@ -177,7 +185,13 @@ def _in_document(
         read.append((low, high))
         if len(read) > _PER_DOCUMENT and found and min(m.grade for m in found) <= Grade.DISCLOSED:
             break
-        found.extend(_in_window(quoted, forms, record, document, layout, setting, low, high))
+        near = layout.line_at(min(place.end + len(quoted.text) * 2 + _NEAR, len(layout.text)))
+        clean = _in_window(
+            quoted, forms, record, document, layout, setting, low, min(near, high), exact=True
+        )
+        found.extend(
+            clean or _in_window(quoted, forms, record, document, layout, setting, low, high)
+        )
     return _distinct(found)
 
 
@@ -198,8 +212,10 @@ def _in_window(
     setting: Setting,
     low: int,
     high: int,
+    *,
+    exact: bool = False,
 ) -> list[Match]:
-    vocabulary = frozenset().union(*(form.vocabulary for form in forms))
+    vocabulary = all_words().union(*(form.vocabulary for form in forms))
     lines = range(low, high + 1)
     body = stream(layout, lines, regions=TEXT_REGIONS, vocabulary=vocabulary)
     streams = [body]
@@ -216,9 +232,9 @@ def _in_window(
         for form in forms
         for match in _exact(quoted, form, units, record, document, layout, setting)
     ]
-    if any(match.grade <= Grade.DISCLOSED for match in found):
-        return found
-    for units in streams:
+    if exact or any(match.grade <= Grade.DISCLOSED for match in found):
+        return [match for match in found if match.grade <= Grade.DISCLOSED] if exact else found
+    for units in _promising(streams, frozenset(vocabulary - all_words())):
         for form in forms:
             alignment = best_alignment(
                 form, units, omit_cost=0.3 if quoted.citations_omitted else 1.0
@@ -229,6 +245,17 @@ def _in_window(
                 if match is not None:
                     found.append(match)
     return found
+
+
+def _promising(streams: Sequence[list[Unit]], vocabulary: frozenset[str]) -> list[list[Unit]]:
+    """The streams that hold most of the quotation's words; the plain text first among equals."""
+    held = [len(vocabulary & {unit.key for unit in units}) for units in streams]
+    most = max(held, default=0)
+    kept: list[list[Unit]] = []
+    for units, count in zip(streams, held, strict=True):
+        if count == most and not kept:
+            kept.append(units)
+    return kept
 
 
 def _exact(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from verify.layout import Layout, Region
@@ -150,46 +150,97 @@ def stream(
         regions: Lines of other regions are left out (their offsets never appear).
         vocabulary: Keys of the quotation. A word broken at a line end is one unit where the joined
             word is among them, and otherwise two units with a dash between.
+        raw: Read printed line numbers as text too; their units say so in ``region``.
     """
-    text = layout.text
     units: list[Unit] = []
     pending = ""  # raw text since the last unit
     broken = False  # the last unit ends in a line-end hyphen
     for number in lines:
-        line = layout.lines[number]
-        if line.region not in regions:
+        if layout.lines[number].region not in regions:
             continue
-        last = content = line.start if raw else line.content
-        first = True
-        for match in UNIT.finditer(text, content, line.end):
-            gap = pending + text[last : match.start()]
-            word = match.group()
-            unit = Unit(
+        row = _row(layout, number, raw=raw)
+        if not row.units:
+            pending += row.tail
+            continue
+        first = row.units[0]
+        rest = row.units[1:] if len(row.units) > 1 else []
+        if not (broken and units and not row.head.strip() and _joins(units, first, vocabulary)):
+            if pending.strip() or not pending:
+                gap = pending + row.head
+                first = replace(
+                    first,
+                    before=fold_between(gap),
+                    glued=bool(units) and not any(c.isspace() for c in gap),
+                )
+            units.append(first)
+        units += rest
+        pending = row.tail
+        broken = row.broken
+    return units
+
+
+@dataclass(slots=True)
+class _Row:
+    """The units of one line, the text before the first and after the last."""
+
+    head: str
+    units: list[Unit]
+    tail: str
+    broken: bool
+    """The line ends in a hyphen right after its last unit."""
+
+
+_ROWS_KEPT = 6_000
+
+
+def _row(layout: Layout, number: int, *, raw: bool) -> _Row:
+    """The units of one line, read once and kept with the layout; they are never changed."""
+    key = -number - 1 if raw else number
+    found = layout.rows.get(key)
+    if isinstance(found, _Row):
+        return found
+    line = layout.lines[number]
+    text = layout.text
+    start = line.start if raw else line.content
+    units = []
+    last = start
+    for match in UNIT.finditer(text, start, line.end):
+        gap = text[last : match.start()]
+        word = match.group()
+        units.append(
+            Unit(
                 key=fold_word(word),
                 raw=word,
                 start=match.start(),
                 end=match.end(),
-                before="",
-                glued=bool(units) and not any(c.isspace() for c in gap),
+                before="" if gap == " " else fold_between(gap),
+                glued=bool(units) and gap != " " and not any(c.isspace() for c in gap),
                 marker=match.lastgroup == "mark",
                 line=number,
-                region=line.region,
+                region=Region.LINE_NUMBER if match.start() < line.content else line.region,
             )
-            joined = False
-            if first and broken and units and not text[last : match.start()].strip():
-                joined = _join(units[-1], unit, vocabulary)
-            if not joined:
-                unit.before = fold_between(gap)
-                units.append(unit)
-            pending, first, broken = "", False, False
-            last = match.end()
-        tail = text[last : line.end]
-        if first:
-            pending += tail + "\n"
-            continue
-        broken = bool(_LINE_END_HYPHEN.match(tail))
-        pending = tail + "\n"
-    return units
+        )
+        last = match.end()
+    tail = text[last : line.end]
+    made = _Row(
+        head=text[start : units[0].start] if units else "",
+        units=units,
+        tail=tail + "\n",
+        broken=bool(units) and bool(_LINE_END_HYPHEN.match(tail)),
+    )
+    if len(layout.rows) > _ROWS_KEPT:
+        layout.rows.clear()
+    layout.rows[key] = made
+    return made
+
+
+def _joins(units: list[Unit], right: Unit, vocabulary: Set[str]) -> bool:
+    """Joins a broken word onto the last unit, which is replaced, not changed."""
+    left = replace(units[-1])
+    if not _join(left, right, vocabulary):
+        return False
+    units[-1] = left
+    return True
 
 
 def _join(left: Unit, right: Unit, vocabulary: Set[str]) -> bool:
