@@ -157,7 +157,8 @@ async def _terminal_streams(
         yield reader, writer
     finally:
         inward.close()
-        outward.abort()
+        if not outward.is_closing():  # a transport that is closing does not bear a second end
+            outward.abort()
 
 
 async def _feed(channel: Channel, into: asyncio.StreamWriter) -> None:

@@ -1,0 +1,353 @@
+"""The line: round trip, events, first paint, key echo, memory, and chaos; real parts, loopback.
+
+Absolute times depend on the machine; compare the ratios, which were measured in the same run: our
+round trip to a bare SSH echo, our first paint to an empty Textual application over the same
+gateway.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import secrets
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import asyncssh  # noqa: TID251
+
+from bench.harness import Arguments, Result
+from bench.line_box import MATTER, make_keys
+from bot.link import Link, Target
+from protocol.ids import JobId
+from protocol.jobs import Accepted, Ask, Health
+from worker.gateway import GatewaySettings
+from worker.gateway.listener import Gateway
+
+ROOT = Path(__file__).parent.parent
+BARE = """
+from textual.app import App
+class Bare(App):
+    def on_ready(self):
+        self.notify("READY")
+Bare().run()
+"""
+
+
+class Box:
+    """Worker in a process of its own; the gateway here, so that its connections can be cut."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.socket = folder / "run" / "worker.sock"
+        self.gateway: Gateway
+        self._children: list[asyncio.subprocess.Process] = []
+        self._worker: asyncio.subprocess.Process
+
+    async def start(self, *arguments: str) -> str:
+        """A child of `bench.line_box`; gives what it says first."""
+        with (self.folder / "log").open("ab") as log:
+            child = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "bench.line_box",
+                *arguments,
+                cwd=ROOT,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+            )
+        assert child.stdout is not None
+        said = (await child.stdout.readline()).decode().strip()
+        assert said, "a child of the bench did not start"
+        self._children.append(child)
+        self._worker = child if arguments[0] == "worker" else self._worker
+        return said
+
+    async def start_worker(self) -> None:
+        await self.start("worker", str(self.folder), str(self.socket))
+
+    async def kill_worker(self) -> None:
+        self._worker.kill()
+        await self._worker.communicate()
+
+    async def close(self) -> None:
+        for child in self._children:
+            with contextlib.suppress(ProcessLookupError):
+                child.kill()
+            await child.communicate()
+
+    @contextlib.asynccontextmanager
+    async def open_gateway(self, **more: Any) -> AsyncIterator[Gateway]:
+        settings = GatewaySettings(
+            host="127.0.0.1",
+            port=0,
+            host_keys=(self.folder / "host",),
+            users=self.folder / "users.toml",
+            worker=self.socket,
+            **more,
+        )
+        async with Gateway(settings).open() as gateway:
+            self.gateway = gateway
+            host = (self.folder / "host.pub").read_text()
+            (self.folder / "known_hosts").write_text(f"[127.0.0.1]:{gateway.port} {host}\n")
+            yield gateway
+
+    def link(self, user: int = 0) -> Link:
+        return Link.over_ssh(
+            Target(
+                host="127.0.0.1",
+                port=self.gateway.port,
+                key=self.folder / f"user{user}",
+                known_hosts=self.folder / "known_hosts",
+            )
+        )
+
+    async def connect(self, user: int, port: int) -> asyncssh.SSHClientConnection:
+        return await asyncssh.connect(
+            "127.0.0.1",
+            port,
+            username="x",
+            client_keys=[str(self.folder / f"user{user}")],
+            known_hosts=None,
+            config=None,
+            agent_path=None,
+        )
+
+
+async def _ask(link: Link, many: int) -> JobId:
+    key = secrets.token_hex(8)
+    request = Ask(matter=MATTER, conversation="c", question=f"count {many}", key=key)
+    accepted = await link.call(request)
+    assert isinstance(accepted, Accepted)
+    return accepted.job
+
+
+async def _round_trips(box: Box, count: int) -> tuple[list[float], list[float]]:
+    """Ours and the bare echo's, taken in turn so that both see the same load; milliseconds."""
+    port = int(await box.start("echo", str(box.folder / "host"), str(box.folder / "user0.pub")))
+    ours, bare = [], []
+    async with box.link() as link, await box.connect(0, port) as conn:
+        process = await conn.create_process("echo", encoding=None)
+        line = b"x" * 199 + b"\n"
+        for _ in range(count):
+            start = time.perf_counter()
+            await link.call(Health())
+            ours.append((time.perf_counter() - start) * 1e3)
+            start = time.perf_counter()
+            process.stdin.write(line)
+            await process.stdout.readline()
+            bare.append((time.perf_counter() - start) * 1e3)
+    return ours, bare
+
+
+async def _events_per_s(box: Box, many: int) -> tuple[float, float]:
+    """Live (each stored before it is sent) and replayed from the store."""
+    async with box.link() as link:
+        job = await _ask(link, many)
+        start = time.perf_counter()
+        live = [event.seq async for event in link.follow(job)]
+        live_s = time.perf_counter() - start
+        start = time.perf_counter()
+        replayed = [event.seq async for event in link.follow(job)]
+        assert live == replayed
+        return len(live) / live_s, len(replayed) / (time.perf_counter() - start)
+
+
+class Window:
+    """A shell on a terminal."""
+
+    def __init__(self, process: asyncssh.SSHClientProcess[bytes]) -> None:
+        self._process = process
+
+    @classmethod
+    async def open(cls, conn: asyncssh.SSHClientConnection) -> Window:
+        process = await conn.create_process(
+            term_type="xterm-256color", term_size=(80, 24), encoding=None
+        )
+        return cls(process)
+
+    async def until(self, word: bytes, within_s: float = 30.0) -> float:
+        """Seconds until a word is on the screen."""
+        start, seen = time.perf_counter(), b""
+        async with asyncio.timeout(within_s):
+            while word not in seen:
+                data = await self._process.stdout.read(65536)
+                assert data, "the window closed"
+                seen += data
+        return time.perf_counter() - start
+
+    async def press(self, key: bytes) -> float:
+        """Milliseconds until a key that was pressed is echoed."""
+        start = time.perf_counter()
+        self._process.stdin.write(key)
+        await self.until(key)
+        return (time.perf_counter() - start) * 1e3
+
+    def close(self) -> None:
+        self._process.close()
+
+
+async def _first_paints(box: Box, runs: int) -> tuple[list[float], list[float]]:
+    """Milliseconds from the shell request to our prompt, and to an empty Textual application."""
+    script = box.folder / "bare.py"
+    script.write_text(BARE)
+    paints: dict[bytes, list[float]] = {b"M-B3NC": [], b"READY": []}
+    programs = {b"M-B3NC": {}, b"READY": {"program": (sys.executable, "-I", str(script))}}
+    for word, program in programs.items():
+        async with (
+            box.open_gateway(**program) as gateway,
+            await box.connect(0, gateway.port) as conn,
+        ):
+            for _ in range(runs):
+                start = time.perf_counter()
+                window = await Window.open(conn)
+                await window.until(word)
+                paints[word].append((time.perf_counter() - start) * 1e3)
+                window.close()
+    return paints[b"M-B3NC"], paints[b"READY"]
+
+
+async def _sessions(box: Box, count: int) -> tuple[list[float], float]:
+    """Key echo with all windows open, and the memory of one window's program in MB."""
+    async with (
+        box.open_gateway(programs=count + 5) as gateway,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        windows = []
+        for user in range(count):
+            conn = await stack.enter_async_context(await box.connect(user, gateway.port))
+            windows.append(await Window.open(conn))
+        for window in windows:
+            await window.until(b"#M-B3NC")
+        await asyncio.sleep(0.5)
+        echoes = []
+        for round_ in range(5):
+            for window in windows:
+                echoes.append(await window.press(b"abcde"[round_ : round_ + 1]))
+        memory = statistics.mean(_children_mb())
+        for window in windows:
+            window.close()
+    return echoes, memory
+
+
+def _children_mb() -> list[float]:
+    """Proportional set sizes of our chat programs, in MB."""
+    sizes = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, StopIteration):
+            if b"bot\0chat" not in (path / "cmdline").read_bytes():
+                continue
+            if f"PPid:\t{os.getpid()}\n" not in (path / "status").read_text():
+                continue
+            rows = (path / "smaps_rollup").read_text().splitlines()
+            sizes.append(int(next(r for r in rows if r.startswith("Pss:")).split()[1]) / 1024)
+    return sizes
+
+
+async def _chaos(box: Box, points: int, seed: int) -> tuple[int, int, list[dict[str, Any]]]:
+    """Lost and doubled events of jobs that are followed while the line is cut at random points."""
+    rng = random.Random(seed)
+    rows: list[dict[str, Any]] = []
+    lost = doubled = 0
+    async with box.link() as link:
+        done = 0
+        while done < points:
+            jobs = [await _ask(link, 150) for _ in range(4)]
+            seen: dict[JobId, list[int]] = {job: [] for job in jobs}
+
+            async def follow(job: JobId, into: list[int]) -> None:
+                async for event in link.follow(job):
+                    into.append(event.seq)
+
+            follows = [asyncio.create_task(follow(job, seen[job])) for job in jobs]
+            cuts = 0
+            while not all(task.done() for task in follows):
+                await asyncio.sleep(rng.uniform(0.0, 0.06))
+                kind = "worker killed" if rng.random() < 0.15 else "connection cut"
+                if kind == "worker killed":
+                    await box.kill_worker()
+                    await box.start_worker()
+                else:
+                    for door in set(box.gateway.doors):
+                        door.end("chaos")
+                cuts += 1
+                rows.append({"point": done + cuts, "tried": kind})
+            await asyncio.gather(*follows)
+            done += cuts
+            for numbers in seen.values():
+                lost += len(set(range(1, max(numbers) + 1)) - set(numbers))
+                doubled += len(numbers) - len(set(numbers))
+    return lost, doubled, rows
+
+
+def _p(values: list[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+async def _measure(box: Box, arguments: Arguments) -> Result:
+    full = arguments.full
+    sizes = {
+        "round_trips": 5000 if full else 1000,
+        "events": 5000 if full else 1500,
+        "paints": 20 if full else 8,
+        "sessions": 50 if full else 20,
+        "chaos_points": 500 if full else 100,
+    }
+    make_keys(box.folder, sizes["sessions"])
+    await box.start_worker()
+    async with box.open_gateway():
+        ours, bare = await _round_trips(box, sizes["round_trips"])
+        live, replayed = await _events_per_s(box, sizes["events"])
+        lost, doubled, rows = await _chaos(box, sizes["chaos_points"], arguments.seed)
+    paint, bare_paint = await _first_paints(box, sizes["paints"])
+    echoes, memory = await _sessions(box, sizes["sessions"])
+    rpc, echo_rpc = statistics.median(ours), statistics.median(bare)
+    first = statistics.median(paint)
+    return Result(
+        figures={
+            "rpc_p50_ms": round(rpc, 3),
+            "rpc_p99_ms": round(_p(ours, 0.99), 3),
+            "echo_server_p50_ms": round(echo_rpc, 3),
+            "rpc_ratio_to_echo": round(rpc / echo_rpc, 3),
+            "events_per_s": round(replayed),
+            "events_live_per_s": round(live),
+            "first_paint_ms": round(first, 1),
+            "bare_paint_ms": round(statistics.median(bare_paint), 1),
+            "paint_ratio_to_bare": round(first / statistics.median(bare_paint), 3),
+            "echo_p50_ms": round(statistics.median(echoes), 2),
+            "echo_p99_ms": round(_p(echoes, 0.99), 2),
+            "sessions": sizes["sessions"],
+            "memory_mb_per_session": round(memory, 1),
+            "chaos_points": len(rows),
+            "lost": lost,
+            "doubled": doubled,
+        },
+        rows=rows,
+        sizes=sizes,
+        notes=["Discord is not measured here: canary_* and openapi_* come with its double"],
+        failed=bool(lost or doubled),
+    )
+
+
+def run(arguments: Arguments) -> Result:
+    """All of it, in one run."""
+    folder = Path(tempfile.mkdtemp(prefix="sc-"))  # short: socket paths may have 107 bytes
+    box = Box(folder)
+
+    async def main() -> Result:
+        try:
+            return await _measure(box, arguments)
+        finally:
+            await box.close()
+
+    try:
+        return asyncio.run(main())
+    finally:
+        shutil.rmtree(folder)
