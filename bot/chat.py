@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from bot import asking, browsing, deciding, render
+from bot import asking, browsing, deciding, failures
 from bot.conversation import Conversation
 from bot.misuse import Misuse
 from bot.slash import WITHOUT_MATTER, Name, Typed, parse
@@ -69,14 +69,14 @@ async def _guarded(talk: Conversation, doing: Awaitable[None]) -> bool:
     try:
         await doing
     except Misuse as misuse:
-        talk.front.show(render.misuse(misuse, talk.front.look))
+        talk.front.show(failures.misuse(misuse, talk.front.look))
         return False
     except AppError as error:
         words = talk.front.look.words
         sent = talk.job is not None and talk.job != before
         kept = words("error.kept_sent", job=talk.job) if sent else ""
-        value = render.error_value(error)
-        talk.front.show(render.error_blocks(value, talk.front.look, kept=kept))
+        value = failures.error_value(error)
+        talk.front.show(failures.error_blocks(value, talk.front.look, kept=kept))
         return False
     except asyncio.CancelledError:
         if talk.job is not None and talk.job != before:

@@ -7,97 +7,36 @@ that help is instant and a missing extra is a sentence, not a traceback.
 
 from __future__ import annotations
 
-import asyncio
-import os
 import secrets
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import closing
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from bot import words as catalogue
-from bot.config import Loaded, Settings, load, state_file
+from bot.config import Loaded, Settings, state_file
+from bot.options import (
+    WithExamples,
+    end_with,
+    fail,
+    fd_option,
+    matter_code,
+    once_options,
+    settings_of,
+    settings_options,
+)
 from bot.outbox import Outbox
 from protocol.answers import Answer
-from protocol.errors import AppError, BadRequest, Internal
+from protocol.errors import AppError, BadRequest
 from protocol.ids import MatterId, matter_id
 from protocol.jobs import Ask, Find, WorkRequest
 
 if TYPE_CHECKING:
     from bot.link import Link
-
-_INTERRUPTED = 130  # what shells report for Ctrl-C
-
-
-class _Epilog(click.Command):
-    """A command whose examples keep their lines in the help."""
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Prints the examples as they are written."""
-        if self.epilog:
-            formatter.write("\nExamples:\n" + self.epilog)
-
-
-def _settings_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that every command takes, joined into one `Loaded`."""
-
-    @click.option("--config", type=click.Path(path_type=Path), help="The settings file.")
-    @click.option("--host", help="The box's SSH gateway.")
-    @click.option("--port", help="The gateway's port.")
-    @click.option("--key-file", help="Your private key.")
-    @click.option("--known-hosts", help="The gateway's pinned host keys.")
-    @click.option("--language", help="The language of the face: en or ko.")
-    @wraps(command)
-    def with_settings(
-        *,
-        config: Path | None,
-        host: str | None,
-        port: str | None,
-        key_file: str | None,
-        known_hosts: str | None,
-        language: str | None,
-        **rest: Any,
-    ) -> None:
-        flags = {
-            "host": host,
-            "port": port,
-            "key_file": key_file,
-            "known_hosts": known_hosts,
-            "language": language,
-        }
-        command(config=config, flags=flags, **rest)
-
-    return with_settings
-
-
-_FD = click.option("--fd", type=int, help="Speak over this connected socket (used by the gateway).")
-
-
-def _once_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of a command that asks once and ends."""
-
-    @click.option("--matter", help="The matter to ask.")
-    @click.option("--json", "as_json", is_flag=True, help="The whole answer as one JSON object.")
-    @_FD
-    @_settings_options
-    @wraps(command)
-    def with_options(
-        *,
-        config: Path | None,
-        flags: dict[str, object],
-        matter: str | None,
-        as_json: bool,
-        **rest: Any,
-    ) -> None:
-        loaded = _settings(config, flags | {"matter": _code(matter)}, as_json=as_json)
-        command(loaded=loaded, as_json=as_json, **rest)
-
-    return with_options
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -110,20 +49,20 @@ def main() -> None:
 
 
 @main.command(
-    cls=_Epilog,
+    cls=WithExamples,
     epilog="  secondchair chat\n  secondchair chat --matter M-7F3K --language ko\n",
 )
 @click.option("--matter", help="The matter to open first.")
-@_FD
-@_settings_options
+@fd_option
+@settings_options
 def chat(config: Path | None, flags: dict[str, object], matter: str | None, fd: int | None) -> None:
     """Talk to a matter line by line; /help inside lists the commands."""
-    loaded = _settings(config, flags | {"matter": _code(matter)})
-    _ended(_chat(loaded.settings, fd, state_file(config)))
+    loaded = settings_of(config, flags | {"matter": matter_code(matter)})
+    end_with(_chat(loaded.settings, fd, state_file(config)))
 
 
 @main.command(
-    cls=_Epilog,
+    cls=WithExamples,
     epilog=(
         "  echo 'When did Northgate first know of the leak?' |\n"
         "      secondchair ask --matter M-7F3K -\n"
@@ -131,7 +70,7 @@ def chat(config: Path | None, flags: dict[str, object], matter: str | None, fd: 
     ),
 )
 @click.argument("question", default="-")
-@_once_options
+@once_options
 def ask(question: str, loaded: Loaded, fd: int | None, as_json: bool) -> None:
     """Ask one QUESTION, read from stdin when it is "-", and print the checked reply.
 
@@ -142,49 +81,49 @@ def ask(question: str, loaded: Loaded, fd: int | None, as_json: bool) -> None:
     def request(matter: MatterId, text: str, key: str) -> WorkRequest:
         return Ask(matter=matter, conversation=f"once-{key}", question=text, key=key)
 
-    _ended(_once(loaded.settings, question, request, fd, as_json=as_json), as_json=as_json)
+    end_with(_once(loaded.settings, question, request, fd, as_json=as_json), as_json=as_json)
 
 
 @main.command(
-    cls=_Epilog,
+    cls=WithExamples,
     epilog="  echo 'January 9, 2024' | secondchair find --matter M-7F3K -\n",
 )
 @click.argument("words", default="-")
-@_once_options
+@once_options
 def find(words: str, loaded: Loaded, fd: int | None, as_json: bool) -> None:
     """Find passages for WORDS, read from stdin when they are "-"; no model is used."""
 
     def request(matter: MatterId, text: str, key: str) -> WorkRequest:
         return Find(matter=matter, text=text, key=key)
 
-    _ended(_once(loaded.settings, words, request, fd, as_json=as_json), as_json=as_json)
+    end_with(_once(loaded.settings, words, request, fd, as_json=as_json), as_json=as_json)
 
 
 @main.command(
-    cls=_Epilog,
+    cls=WithExamples,
     epilog="  secondchair init --host gpu-box.office --known-hosts-from ./known_hosts\n",
 )
 @click.option("--known-hosts-from", type=click.Path(path_type=Path), help="Host keys to pin.")
-@_settings_options
+@settings_options
 def init(config: Path | None, flags: dict[str, object], known_hosts_from: Path | None) -> None:
     """Write an explained settings file, make your key, pin the host keys, then run doctor."""
     from bot import setup
 
-    loaded = _settings(config if config and config.exists() else None, flags)
+    loaded = settings_of(config if config and config.exists() else None, flags)
     try:
         for done in setup.prepare(loaded.settings, config, flags, known_hosts_from):
             click.echo(done, err=True)
     except AppError as error:
-        _fail(error)
-    _doctor(_settings(config, flags), as_json=False)
+        fail(error)
+    _doctor(settings_of(config, flags), as_json=False)
 
 
-@main.command(cls=_Epilog, epilog="  secondchair doctor\n  secondchair doctor --json\n")
+@main.command(cls=WithExamples, epilog="  secondchair doctor\n  secondchair doctor --json\n")
 @click.option("--json", "as_json", is_flag=True, help="Every check as one JSON object.")
-@_settings_options
+@settings_options
 def doctor(config: Path | None, flags: dict[str, object], as_json: bool) -> None:
     """Check settings, key, host keys, terminal and the line to the box."""
-    _doctor(_settings(config, flags, as_json=as_json), as_json=as_json)
+    _doctor(settings_of(config, flags, as_json=as_json), as_json=as_json)
 
 
 # --- what the commands do -------------------------------------------------------------------------
@@ -266,7 +205,7 @@ def _doctor(loaded: Loaded, *, as_json: bool) -> None:
             screen.show(checkup.blocks(report, screen.look))
         return checkup.exit_code(report)
 
-    _ended(look_over(), as_json=as_json)
+    end_with(look_over(), as_json=as_json)
 
 
 def _link(settings: Settings, fd: int | None) -> Link:
@@ -303,65 +242,9 @@ def _text(given: str, *, demo: bool) -> str:
     return text
 
 
-def _code(matter: str | None) -> str | None:
-    """A matter's code as people type it: "#m-7f3k"."""
-    return None if matter is None else matter.strip().removeprefix("#").upper()
-
-
 def _key() -> str:
     """A fresh idempotency key."""
     return secrets.token_hex(16)
-
-
-# --- settings, endings ----------------------------------------------------------------------------
-
-
-def _settings(config: Path | None, flags: dict[str, object], *, as_json: bool = False) -> Loaded:
-    try:
-        return load(config, environment=os.environ, flags=flags)
-    except AppError as error:
-        _fail(error, as_json=as_json)
-
-
-def _ended(doing: Coroutine[None, None, int], *, as_json: bool = False) -> None:
-    """Runs to the end and leaves with the exit code that fits."""
-    try:
-        code = asyncio.run(doing)
-    except AppError as error:
-        _fail(error, as_json=as_json)
-    except KeyboardInterrupt:
-        click.echo("left; a job that was accepted goes on", err=True)
-        sys.exit(_INTERRUPTED)
-    except Exception as error:  # ours to mend: never a traceback, which may hold words of a case
-        _fail(Internal(f"this program failed ({_where(error)})"), as_json=as_json)
-    sys.exit(code)
-
-
-def _where(error: Exception) -> str:
-    """The kind of an unexpected error and the line of ours that it passed through last."""
-    place = ""
-    trace = error.__traceback__
-    while trace is not None:
-        name = trace.tb_frame.f_globals.get("__name__", "")
-        if name.partition(".")[0] in ("bot", "protocol"):
-            place = f" at {name}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return type(error).__name__ + place
-
-
-def _fail(error: AppError, *, as_json: bool = False) -> NoReturn:
-    from bot import render
-
-    value = render.error_value(error)
-    if as_json:
-        click.echo(msgspec.json.encode({"error": value}).decode(), err=True)
-    else:
-        click.echo(f"secondchair: {value.message}", err=True)
-        if value.next_step:
-            click.echo(f"next: {value.next_step}", err=True)
-        if value.reference:
-            click.echo(f"reference: {value.reference}", err=True)
-    sys.exit(error.exit_code)
 
 
 def _print_json(value: Answer | msgspec.Struct) -> None:

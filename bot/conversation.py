@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol
 
-from bot import render
+from bot import failures, render
 from bot.blocks import Block, Piece, paragraph
 from bot.look import Look
 from bot.misuse import Misuse
@@ -204,6 +204,6 @@ class Conversation:
                 self.reply(answer or await self.stored(event.job), asked)
             case Failed(error=error):
                 kept = look.words("error.kept_sent", job=event.job)
-                self.front.show(render.error_blocks(error, look, kept=kept))
+                self.front.show(failures.error_blocks(error, look, kept=kept))
             case _:
-                self.front.show(render.stopped(event.job, look))
+                self.front.show(failures.stopped(event.job, look))

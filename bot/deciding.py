@@ -9,6 +9,7 @@ from __future__ import annotations
 from bot import render
 from bot.annotate import marked
 from bot.conversation import Conversation
+from bot.findings import reason_question
 from bot.misuse import Misuse
 from bot.slash import FORMATS, Typed, needed
 from protocol.answers import GREEN, ReviewState
@@ -22,7 +23,7 @@ async def approve(talk: Conversation, typed: Typed) -> None:
     for item in marked(answer):
         if item.verdict in GREEN:
             continue
-        said = await talk.front.ask(render.reason_question(item, talk.front.look))
+        said = await talk.front.ask(reason_question(item, talk.front.look))
         if said is None or not said.strip():
             talk.say("chat.approve_stopped")
             return

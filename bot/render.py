@@ -11,19 +11,14 @@ from typing import Final
 
 from bot.annotate import annotated, marked
 from bot.blocks import Block, Piece, Tone, blank, cells, paragraph
-from bot.look import Look, tone
-from bot.misuse import Misuse
+from bot.findings import findings
+from bot.look import Look
 from bot.tables import table_blocks
 from bot.words import Words
-from protocol.answers import AMBER, GREEN, Answer, Citation, Finding, ReviewState, Timings, Verdict
-from protocol.errors import AppError, ErrorValue
-from protocol.ids import JobId
+from protocol.answers import AMBER, GREEN, Answer, ReviewState, Timings
 from protocol.record import Coverage, Unread
 
-_VERDICT_CELLS: Final = 15
 _GAP: Final = "        "
-_MOST_PLACES: Final = 3
-"""Places named in one line of the list; the rest is counted."""
 _MOST_UNREAD: Final = 8
 """Unread things named in the coverage line; the rest is counted, and /documents lists all."""
 
@@ -87,68 +82,6 @@ def asked_line(answer: Answer, look: Look, asked: str) -> Block:
 def note_line(note: str, look: Look) -> Block:
     """Something said beside the reply, loudly."""
     return paragraph(Piece(look.words("line.note", note=look.line(note)), Tone.AMBER), hang=3)
-
-
-# --- the list of marks ----------------------------------------------------------------------------
-
-
-def findings(answer: Answer, look: Look) -> list[Block]:
-    """The list of marks: number, sign, verdict in words, then reason and place."""
-    items = marked(answer)
-    tabled = set(answer.table.items) if answer.table is not None else set()
-    shown = [i for i in items if not (i.number in tabled and i.verdict in GREEN)]
-    if not shown:
-        return []
-    digits = max(len(str(item.number)) for item in shown)
-    signs = max(cells(look.signs.of(item.verdict)) for item in shown)
-    words = {item.verdict: look.words(f"verdict.{item.verdict.value}") for item in shown}
-    column = max([_VERDICT_CELLS, *(cells(word) + 1 for word in words.values())])
-    blocks = []
-    for item in shown:
-        sign = look.signs.of(item.verdict)
-        sign += " " * (signs - cells(sign))
-        word = words[item.verdict]
-        pad = " " * (column - cells(word))
-        head = Piece(f"{item.number:>{digits}} {sign} {word}{pad}", tone(item.verdict), whole=True)
-        hang = 1 + digits + 1 + signs + 1 + column
-        blocks.append(paragraph(head, Piece(finding_line(item, look)), hang=hang))
-        if item.diff:
-            diff = Piece(look.line(item.diff), Tone.STRONG)
-            blocks.append(paragraph(diff, indent=hang, hang=hang))
-    return blocks
-
-
-def finding_line(item: Finding, look: Look) -> str:
-    """Reason and place in one line: the place first where it is green, the reason first if not."""
-    words = look.words
-    reason = look.line(item.reason)
-    places = _places(item.places, look, unless_in=reason)
-    parts = [places, reason] if item.verdict in GREEN else [reason, places]
-    if item.verdict is Verdict.VERIFIED_MARKED:
-        steps = "; ".join(look.line(step) for step in item.steps)
-        parts.append(words("reason.disclosed") + (f": {steps}" if steps else ""))
-    if item.verdict is Verdict.COMPUTED and item.steps:
-        steps = "; ".join(look.line(step) for step in item.steps)
-        parts.append(words("reason.steps", steps=steps))
-    nearest = _places(item.nearest, look, unless_in=reason)
-    if nearest:
-        parts.append(words("reason.nearest", place=nearest))
-    also = _places(item.also_in, look)
-    if also:
-        parts.append(words("reason.also", places=also))
-    line = ""
-    for part in filter(None, parts):
-        join = "" if not line else " " if line.endswith(".") else " · "
-        line += join + part
-    return line or words("reason.none")
-
-
-def _places(places: tuple[Citation, ...], look: Look, *, unless_in: str = "") -> str:
-    cites = [look.line(place.pin_cite) for place in places]
-    cites = [cite for cite in dict.fromkeys(cites) if cite and cite not in unless_in]
-    named = "; ".join(cites[:_MOST_PLACES])
-    more = len(cites) - _MOST_PLACES
-    return f"{named} {look.words('reason.more', count=more)}" if more > 0 else named
 
 
 # --- what was counted, read and timed -------------------------------------------------------------
@@ -243,67 +176,6 @@ def keys_line(review: ReviewState, look: Look) -> Block:
         ReviewState.WITHDRAWN: "line.keys_closed",
     }.get(review, "line.keys")
     return paragraph(Piece(look.words(key), Tone.FAINT))
-
-
-def error_blocks(value: ErrorValue, look: Look, *, kept: str = "") -> list[Block]:
-    """What stands in a reply's place when there is none: what, what was kept, what next, an id.
-
-    Args:
-        value: The error as it travelled.
-        look: Language, signs, width and zone.
-        kept: A sentence that says what is not lost.
-    """
-    words = look.words
-    head = Piece(f"{look.signs.red} {words('error.failed')}  ", Tone.RED, whole=True)
-    blocks = [paragraph(head, Piece(look.line(value.message)), hang=3)]
-    rest = [kept]
-    step = look.line(value.next_step)
-    if value.retry:
-        step = f"{step}; {words('error.retry')}" if step else words("error.retry")
-    rest.append(words("error.next", step=step) if step else "")
-    reference = look.line(value.reference)
-    rest.append(words("error.reference", reference=reference) if reference else "")
-    return blocks + [paragraph(Piece(text), indent=3, hang=3) for text in rest if text]
-
-
-def error_value(error: AppError) -> ErrorValue:
-    """An error of this side, or one that came over the line, as a value to show."""
-    return ErrorValue(
-        code=error.code,
-        message=error.message,
-        next_step=error.next_step,
-        retry=error.retry,
-        reference=error.reference,
-    )
-
-
-def misuse(mistake: Misuse, look: Look) -> list[Block]:
-    """A line that could not be carried out as it was typed, and what would help."""
-    words = look.words
-    blanks = {name: look.line(str(value)) for name, value in mistake.blanks.items()}
-    if "what" in blanks:
-        blanks["what"] = words(f"usage.{mistake.blanks['what']}")
-    blocks = [paragraph(Piece(words(f"usage.{mistake.key}", **blanks), Tone.AMBER), hang=3)]
-    if mistake.next_step:
-        step = words("error.next", step=words(f"usage.{mistake.next_step}"))
-        blocks.append(paragraph(Piece(step), indent=3, hang=3))
-    return blocks
-
-
-def stopped(job: JobId, look: Look) -> list[Block]:
-    """What stands in the place of the reply of a job that somebody stopped."""
-    head = Piece(f"{look.signs.amber} {look.words('error.stopped')}  ", Tone.AMBER, whole=True)
-    return [paragraph(head, Piece(look.words("error.stopped_text", job=job)), hang=3)]
-
-
-def reason_question(item: Finding, look: Look) -> str:
-    """Asks a reviewer for the reason to accept an item that is not green."""
-    return look.words(
-        "chat.ask_reason",
-        mark=f"{item.number} {look.signs.of(item.verdict)}",
-        verdict=look.words(f"verdict.{item.verdict.value}"),
-        reason=finding_line(item, look),
-    )
 
 
 _STATE_TONE: Final = {

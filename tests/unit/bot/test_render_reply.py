@@ -9,8 +9,10 @@ import pytest
 
 from bot import words as catalogue
 from bot.blocks import plain
+from bot.failures import error_blocks, stopped
+from bot.findings import finding_line
 from bot.look import ASCII, Look, zone
-from bot.render import counts, error_blocks, finding_line, reply, stopped
+from bot.render import counts, reply
 from protocol.answers import (
     Decision,
     ItemKind,

@@ -233,7 +233,7 @@ def test_an_error_of_ours_is_a_sentence_and_never_a_traceback(monkeypatch):
     monkeypatch.setattr(cli, "_once", broken)
     done = run("ask", "--matter", "M-7F3K", "-")
     assert done.exit_code == 1
-    assert "this program failed (RuntimeError at bot.cli:" in done.stderr
+    assert "this program failed (RuntimeError at bot.options:" in done.stderr
     assert words_of_a_case not in done.output
 
 
