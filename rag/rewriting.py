@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files as package_files
@@ -112,8 +113,8 @@ class ClauseRewriter:
     def _near(self, question: str) -> dict[str, float]:
         """How near a question is to each kind of clause."""
         if not self._asks:
-            self._asks = [self._embedder.embed(clause.asks) for clause in self._clauses.values()]
-            self._says = [self._embedder.embed(clause.says) for clause in self._clauses.values()]
+            self._asks = self._vectors([clause.asks for clause in self._clauses.values()])
+            self._says = self._vectors([clause.says for clause in self._clauses.values()])
         vector = self._embedder.embed_question(question)
         total = len(self._clauses)
         telling = {
@@ -126,6 +127,12 @@ class ClauseRewriter:
             + _WORDS_WEIGHT * sum(w for t, w in telling.items() if t in self._words[name]) / whole
             for name, asks, says in zip(self._clauses, self._asks, self._says, strict=True)
         }
+
+    def _vectors(self, groups: Sequence[Sequence[str]]) -> list[Vectors]:
+        """The vectors of each group of texts, all made in one call."""
+        whole = self._embedder.embed([text for group in groups for text in group])
+        ends = np.cumsum([len(group) for group in groups])
+        return np.split(whole, ends[:-1])
 
 
 _held: WeakKeyDictionary[Embedder, ClauseRewriter] = WeakKeyDictionary()
