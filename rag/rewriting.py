@@ -95,6 +95,8 @@ class ClauseRewriter:
         self._says: list[Vectors] = []
 
     def searches(self, question: str) -> tuple[Search, ...]:
+        if not self._clauses or not question.strip():
+            return ()
         near = sorted(self._near(question).items(), key=lambda pair: -pair[1])[:_MOST]
         if not near or near[0][1] <= _FROM:
             return ()
