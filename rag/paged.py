@@ -69,6 +69,7 @@ class PlaceKind(StrEnum):
     INSERTION = "insertion"
     """A tracked change not yet accepted; label = author and date."""
     DELETION = "deletion"
+    """Where words were struck out by a tracked change; an empty span, label = author and date."""
     STAMP = "stamp"
     """A stamp that a court or a production put on the page; label = the stamp as printed."""
     FORM_FIELD = "form_field"

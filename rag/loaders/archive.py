@@ -58,12 +58,12 @@ def read_zip(data: bytes, name: str, options: LoadOptions) -> Draft:
                 continue
             shown = _name(info)
             at = page.add(f"[File: {printable(shown)}]")
+            content, problem = b"", ""
             try:
                 content = archive.read(info)
             except Exception:  # a damaged entry breaks zlib, the checksum or the method
-                draft.warn("a file in this archive is damaged and could not be unpacked")
-                content = b""
-            draft.parts.append(Part(name=shown, data=content, parent_at=at))
+                problem = "it is damaged inside the archive and could not be unpacked"
+            draft.parts.append(Part(name=shown, data=content, parent_at=at, problem=problem))
     if not draft.parts:
         raise Unread("the archive is empty")
     return draft

@@ -7,7 +7,7 @@ number when it moves with the pages, a stamp is a production's when its serial d
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from rag.loaders.lines import lines_of
@@ -43,7 +43,9 @@ class Stamp:
     """One candidate for a Bates stamp."""
 
     start: int
+    """Where it stands in the page's text; -1 when it stands in a scan's text layer only."""
     end: int
+    text: str
     prefix: str
     serial: int
     width: int
@@ -128,7 +130,7 @@ def _stretches(seen: list[dict[int, str]]) -> list[tuple[int, int, int]]:
 def _numbers(page: PageDraft) -> dict[int, str]:
     """Numbers at the edges of a page that may be its own: value to the form printed."""
     found: dict[int, str] = {}
-    text = page.text
+    text = page.text if page.text.strip() else page.layer
     lines = {place.start for place in page.places if place.kind is PlaceKind.LINE}
     spans = [(start, end) for start, end in lines_of(text) if start not in lines]
     for start, end in _outer([span for span in spans if text[span[0] : span[1]].strip()]):
@@ -187,6 +189,7 @@ def stamps(text: str) -> list[Stamp]:
                 Stamp(
                     start=start + match.start(),
                     end=start + match.end(),
+                    text=match.group(),
                     prefix=prefix,
                     serial=int(match.group("serial")),
                     width=len(match.group("serial")),
@@ -196,9 +199,13 @@ def stamps(text: str) -> list[Stamp]:
     return out
 
 
+def _unplaced(found: list[Stamp]) -> list[Stamp]:
+    return [replace(stamp, start=-1, end=-1) for stamp in found]
+
+
 def _bates(draft: Draft) -> None:
     """One stamp a page: of all runs, the one on most pages whose serial moves with the page."""
-    seen = [stamps(page.text) for page in draft.pages]
+    seen = [stamps(page.text) or _unplaced(stamps(page.layer)) for page in draft.pages]
     pages_of: dict[tuple[str, int], dict[int, Stamp]] = {}
     for at, found in enumerate(seen):
         for stamp in found:
@@ -210,8 +217,9 @@ def _bates(draft: Draft) -> None:
             best = run
     for at, stamp in best.items():
         page = draft.pages[at]
-        page.bates = page.text[stamp.start : stamp.end]
-        page.place(PlaceKind.STAMP, stamp.start, stamp.end, page.bates)
+        page.bates = stamp.text
+        if stamp.start >= 0:
+            page.place(PlaceKind.STAMP, stamp.start, stamp.end, page.bates)
     _gaps(draft, best)
 
 

@@ -16,6 +16,7 @@ from email.header import decode_header, make_header
 from email.message import Message
 
 from rag.loaders import mail_zones, markup
+from rag.loaders.archive import printable
 from rag.loaders.hidden import without_unseen
 from rag.loaders.options import LoadOptions
 from rag.loaders.parts import Draft, PageDraft, Part, Unread
@@ -24,6 +25,10 @@ from rag.paged import PlaceKind
 
 _SHOWN = ("From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Date", "Subject")
 _MOST_PARTS = 5_000
+_NO_BYTES = (
+    "a message or object inside an Outlook message, or a link to a file: "
+    "save it as a file of its own"
+)
 _MANGLED = re.compile("[\u00c2-\u00f4][\u0080-\u00bf\u20ac\u201a-\u2122]")
 _WORDS = re.compile(r"\w+")
 
@@ -34,6 +39,8 @@ class _Mail:
     text: str = ""
     markup: str = ""
     attached: list[tuple[str, bytes]] = field(default_factory=list)
+    unread: list[tuple[str, str]] = field(default_factory=list)
+    """Attachments whose bytes cannot be had, and why."""
     warnings: list[str] = field(default_factory=list)
 
 
@@ -171,13 +178,19 @@ def read_msg(data: bytes, name: str, options: LoadOptions) -> Draft:
         mail.text = unix_lines(message.body or "")
         mail.markup = message.html_body or ""
         for at, attached in enumerate(message.attachments, 1):
+            name = attached.file_name or f"attachment {at}"
             try:
-                content = attached.file_bytes or b""
+                content = attached.file_bytes
             except Exception:  # a message inside a message has no bytes of its own
-                content = b""
-            mail.attached.append((attached.file_name or f"attachment {at}", content))
+                content = None
+            if content is None:
+                mail.unread.append((name, _NO_BYTES))
+            else:
+                mail.attached.append((name, content))
     except Exception as error:
         raise Unread(f"the Outlook message is damaged ({type(error).__name__})") from error
+    if not mail.text.strip() and not mail.markup.strip():
+        mail.warnings.append("the message's body is empty, or stored as RTF only and not read")
     if not any(key == "Date" for key, _ in mail.headers):
         mail.warnings.append("the message states no date on which it was sent")
     if not mail.headers and not mail.text and not mail.markup:
@@ -219,12 +232,14 @@ def _draft(kind: str, mail: _Mail) -> Draft:
         body = without_unseen(body, page, start)
     page.text += body
     mail_zones.mark(page, start)
-    if mail.attached:
+    if mail.attached or mail.unread:
         page.text = page.text.rstrip("\n") + "\n"
         for name, data in mail.attached:
-            shown = "".join(char for char in name if char.isprintable())
-            at = page.add(f"[Attachment: {shown}]", PlaceKind.MAIL_PART, "attachment")
+            at = page.add(f"[Attachment: {printable(name)}]", PlaceKind.MAIL_PART, "attachment")
             draft.parts.append(Part(name=name, data=data, parent_at=at))
+        for name, problem in mail.unread:
+            at = page.add(f"[Attachment: {printable(name)}]", PlaceKind.MAIL_PART, "attachment")
+            draft.parts.append(Part(name=name, data=b"", parent_at=at, problem=problem))
     subject = next((value for key, value in mail.headers if key == "Subject"), "")
     draft.title = subject
     for warning in mail.warnings:

@@ -26,6 +26,8 @@ class Part:
     data: bytes = field(repr=False)
     parent_at: int | None
     """Offset in the parent's text where it is mentioned."""
+    problem: str = ""
+    """Why its bytes could not be had; empty when they are there."""
 
 
 @dataclass(kw_only=True)
@@ -39,6 +41,8 @@ class PageDraft:
     confidence: float | None = None
     readers_disagree: bool = False
     reason: str = ""
+    layer: str = field(default="", repr=False)
+    """What a scan's own text layer says (a stamp, a page number): names the page, is no text."""
     places: list[Place] = field(default_factory=list)
     findings: list[PagedFinding] = field(default_factory=list)
 

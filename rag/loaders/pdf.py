@@ -9,9 +9,9 @@ reads one file at a time.
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,50 +21,18 @@ import pypdfium2.raw as raw  # noqa: TID251
 from PIL.Image import Image, fromarray
 
 from rag.loaders.parts import Unread
-
-Rect = tuple[float, float, float, float]
-"""Left, bottom, right, top in points."""
-Grid = np.ndarray[Any, np.dtype[Any]]
+from rag.loaders.pdf_values import Grid, Note, Rect, Shape, TextObject
 
 _MAX_PAGES = 50_000
 _MAX_PIXELS = 60_000_000
 _DEPTH = 6
 _MAX_OBJECTS = 200_000
 _INVISIBLE = {3, 7}
+_OUTLINED = {1, 2, 5, 6}
+"""Text rendering modes (PDF 32000-1, table 106) that draw nothing; that draw an outline."""
 _SAME_LETTER = str.maketrans("\u037e\u0387\u2126\u212a\u212b", ";\u00b7\u03a9K\u00c5")
 """Characters that Unicode holds for the very same as another one; fonts name them by mistake."""
 _HIDDEN_FLAGS = 0x02 | 0x20  # Hidden, NoView: PDF 32000-1, table 165
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextObject:
-    """One drawn stretch of text."""
-
-    key: int
-    invisible: bool
-    """Drawn in a mode that leaves no mark, or wholly transparent."""
-    color: tuple[int, int, int]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shape:
-    """A picture or filled path drawn on the page."""
-
-    rect: Rect
-    picture: bool
-    color: tuple[int, int, int]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Note:
-    """One annotation or form field."""
-
-    kind: str
-    rect: Rect
-    text: str
-    label: str
-    """Author of a comment, name of a form field."""
-    hidden: bool
 
 
 class PdfFile:
@@ -226,18 +194,24 @@ class PdfPage:
     def pixels(self, scale: float, *, color: bool = False) -> Grid:
         """The page as a person sees it: bytes of (row, column) in grey, or with three colours.
 
-        ``scale`` is pixels per point. Raises `Unread` when the page would be too large to draw.
+        ``scale`` is pixels per point; a page too large for it is drawn smaller. Raises `Unread`
+        when the page has no size.
         """
-        width, height = self.size
-        if width * height * scale * scale > _MAX_PIXELS or width <= 0 or height <= 0:
-            raise Unread("the page is too large to be drawn")
+        scale = self.scale_that_fits(scale)
         bitmap = self._page.render(scale=scale, grayscale=not color, draw_annots=True)
         drawn: Grid = bitmap.to_numpy()[..., :3].copy() if color else bitmap.to_numpy().copy()
         bitmap.close()
         return drawn.reshape(drawn.shape[:2]) if not color else drawn
 
+    def scale_that_fits(self, scale: float) -> float:
+        """``scale``, or the largest at which the page's picture stays within bounds."""
+        width, height = self.size
+        if not (width > 0 and height > 0):
+            raise Unread("the page has no size")
+        return min(scale, math.sqrt(_MAX_PIXELS / (width * height)))
+
     def picture(self, scale: float) -> Image:
-        """The page as a grey picture. Raises `Unread` when it would be too large."""
+        """The page as a grey picture; see `pixels`."""
         return fromarray(self.pixels(scale))
 
     def to_pixels(self, boxes: Grid, shape: tuple[int, int]) -> Grid:
@@ -360,7 +334,9 @@ def _collect(
 def _text_object(handle: Any) -> TextObject:
     red, green, blue, alpha = (ctypes.c_uint() for _ in range(4))
     mode = raw.FPDFTextObj_GetTextRenderMode(handle)
-    told = raw.FPDFPageObj_GetFillColor(handle, red, green, blue, alpha)
+    outlined = mode in _OUTLINED
+    color = raw.FPDFPageObj_GetStrokeColor if outlined else raw.FPDFPageObj_GetFillColor
+    told = color(handle, red, green, blue, alpha)
     return TextObject(
         key=ctypes.cast(handle, ctypes.c_void_p).value or 0,
         invisible=mode in _INVISIBLE or (bool(told) and alpha.value < 8 and mode == 0),

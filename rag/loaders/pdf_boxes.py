@@ -12,9 +12,10 @@ from protocol.record import PageInfo, Reading
 from rag.loaders import scan
 from rag.loaders.options import LoadOptions
 from rag.loaders.parts import Unread
-from rag.loaders.pdf import Grid, PdfFile, PdfPage
+from rag.loaders.pdf import PdfFile, PdfPage
 from rag.loaders.pdf_hidden import look_through
 from rag.loaders.pdf_reading import layer_of
+from rag.loaders.pdf_values import Grid
 from rag.paged import Box, PagedText
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rag.loaders.hidden import unseen_runs
-from rag.loaders.pdf import Grid, Note, PdfPage, Rect, Shape
+from rag.loaders.pdf import PdfPage
+from rag.loaders.pdf_values import Grid, Note, Rect, Shape
 from rag.paged import FindingKind
 
 TINY = 1.1

@@ -12,7 +12,7 @@ from itertools import pairwise
 from statistics import median
 
 from rag.loaders.page_runs import Row, Run
-from rag.loaders.pdf import Grid
+from rag.loaders.pdf_values import Grid
 
 _ALONE = re.compile(r"\s*(\d{1,2})\s*$")
 _FIRST = re.compile(r"\s*(\d{1,2})(?=\s|$)")

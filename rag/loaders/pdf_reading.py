@@ -40,6 +40,11 @@ def read(data: bytes, name: str, options: LoadOptions) -> Draft:
                         made.readers_disagree = second.apart(second.count(page.chars), theirs)
             except Unread as error:
                 made = PageDraft.unread(str(error))
+            except MemoryError:
+                raise
+            except Exception as error:  # what is not looked through is not admitted as text
+                name = type(error).__name__
+                made = PageDraft.unread(f"the page is damaged and could not be checked ({name})")
             made.label = file.label(index)
             draft.pages.append(made)
             options.done(index + 1, file.pages)
@@ -62,7 +67,9 @@ def read_page(page: PdfPage, options: LoadOptions) -> PageDraft:
         return _layered(page, options)
     if is_scan(page, mapped.text, pictured):
         made = _recognised(page, options)
-        made.places = []
+        made.layer = mapped.text
+        for run in cover.hidden:
+            made.find(run.kind, 0, run.reason, " ".join(page.chars[run.start : run.end].split()))
     else:
         made = PageDraft(text=mapped.text)
         if not page.chars.strip():
@@ -138,6 +145,7 @@ def _layered(page: PdfPage, options: LoadOptions) -> PageDraft:
     """A scan that brings a text layer nobody sees: what counts is what the picture shows."""
     layer = joined(rows_of(page.chars)).text
     made = _recognised(page, options)
+    made.layer = layer
     if made.reading is not Reading.OCR:
         why = made.reason
         made = PageDraft(text=layer, reading=Reading.OCR)

@@ -25,7 +25,7 @@ def read(data: bytes, name: str, options: LoadOptions) -> Draft:
     text = unix_lines(decoded.text)
     if text.endswith("\f"):
         text = text[:-1]
-    for part in text.split("\f"):
+    for part in text.split("\f") if "\f" in text else transcript.split(text):
         page = PageDraft()
         page.text = without_unseen(part, page)
         draft.pages.append(page)

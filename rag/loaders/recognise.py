@@ -23,6 +23,7 @@ Reader = Callable[[bytes, str, LoadOptions], Draft]
 """Bytes, name as given and options in; a draft out. Raises `Unread` when it cannot."""
 
 _HEAD = 4096
+MOST_FILE_BYTES = 2 << 30
 MOST_INSIDE_BYTES = 1 << 30
 """Bytes of all files inside one file, at every depth, that are read."""
 _MAIL_HEADER = re.compile(r"\A(?:From |(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*){2,})", re.MULTILINE)
@@ -43,6 +44,8 @@ _IMAGES = (
 def load(path: Path, *, name: str, options: LoadOptions) -> tuple[PagedText, ...]:
     """Read one file and everything inside it; the document itself stands first."""
     try:
+        if path.stat().st_size > MOST_FILE_BYTES:
+            raise Refused(f"files over {MOST_FILE_BYTES >> 30} GiB are not read: split it")
         data = path.read_bytes()
     except FileNotFoundError as error:
         raise NotFound("there is no such file") from error
@@ -74,6 +77,8 @@ def _read(
 ) -> tuple[PagedText, tuple[Part, ...]]:
     kind = kind_of(part.data, part.name)
     try:
+        if part.problem:
+            raise Unread(part.problem)
         draft = _reader(kind)(part.data, part.name, options)
     except Unread as error:
         draft = Draft.unread(kind, str(error))

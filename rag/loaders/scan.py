@@ -90,13 +90,14 @@ def _worth(scanned: Scanned) -> float:
 
 
 def _once(path: str, picture: Image, options: LoadOptions) -> Scanned:
+    image = io.BytesIO()
+    picture.save(image, "PNG", dpi=(options.ocr_dpi, options.ocr_dpi), compress_level=1)
+    # The picture goes through a pipe: nothing of a document is written to disk for this.
     with TemporaryDirectory(prefix="ocr-") as folder:
-        image = Path(folder) / "page.png"
-        picture.save(image, dpi=(options.ocr_dpi, options.ocr_dpi), compress_level=1)
         out = run_tool(
             [
                 path,
-                str(image),
+                "stdin",
                 "stdout",
                 "-l",
                 "+".join(options.languages),
@@ -109,6 +110,7 @@ def _once(path: str, picture: Image, options: LoadOptions) -> Scanned:
             folder=Path(folder),
             options=options,
             seconds=options.ocr_seconds,
+            stdin=image.getvalue(),
             extra={"OMP_THREAD_LIMIT": "1"},
         )
     return _parse(out.decode("utf-8", "replace"))

@@ -38,6 +38,8 @@ def read_xlsx(data: bytes, name: str, options: LoadOptions) -> Draft:
             formulas = openpyxl.load_workbook(io.BytesIO(data), data_only=False)
         for sheet in book.worksheets:
             draft.pages.append(_sheet(sheet, formulas[sheet.title], draft))
+        if book.chartsheets or any(sheet._charts or sheet._images for sheet in book.worksheets):
+            draft.warn("charts and pictures of this workbook are not read")
     except Unread:
         raise
     except Exception as error:
@@ -158,7 +160,8 @@ def _say_uncalculated(sheet: Any, formulas: Any, draft: Draft) -> None:
     ]
     if bare:
         some = ", ".join(bare[:5]) + (" and more" if len(bare) > 5 else "")
-        draft.warn(f"{sheet.title}: formulas whose result is not stored were not read: {some}")
+        number = len(draft.pages) + 1
+        draft.warn(f"sheet {number}: formulas whose result is not stored were not read: {some}")
 
 
 def _comments(sheet: Any, page: PageDraft) -> None:

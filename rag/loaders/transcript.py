@@ -7,8 +7,10 @@ this file adds is the table of lines and of who speaks.
 from __future__ import annotations
 
 import re
+from collections import Counter
+from itertools import pairwise
 
-from rag.loaders.lines import NumberedLine, numbered
+from rag.loaders.lines import NUMBERED, NumberedLine, lines_of, numbered
 from rag.loaders.parts import PageDraft
 from rag.paged import PlaceKind
 
@@ -24,7 +26,14 @@ _SPEAKER = re.compile(
 _NOT_NAMES = frozenset(
     {"RE", "CASE", "NO", "DATE", "TIME", "PAGE", "BEFORE", "INDEX", "NOTE", "TO"}
 )
+CONDENSED = (
+    "several printed pages on one: a condensed transcript, its lines cannot be cited from here"
+)
+_PAGE = re.compile(r"\bPage\s+(\d{1,4})\b")
 FULL = 20
+"""Printed numbers that make one page believed without others beside it."""
+RESTART = 20
+"""Lines a page must have numbered, one after the other, before a new "1" begins another page."""
 TURNS = 3
 """Fewer turns of speech than this in a document do not make a transcript."""
 
@@ -35,6 +44,9 @@ def mark(pages: list[PageDraft]) -> bool:
     It is one when at least half of its pages with words print line numbers and somebody speaks.
     Numbered pages that are no transcript (pleading paper) get their lines and no speakers.
     """
+    for page in pages:
+        if _is_condensed(page.text):
+            page.reason = CONDENSED
     tables = [numbered(page.text) for page in pages]
     full = [table for page, table in zip(pages, tables, strict=True) if page.text.strip()]
     most = bool(full) and sum(table is not None for table in full) * 2 >= len(full)
@@ -53,6 +65,42 @@ def mark(pages: list[PageDraft]) -> bool:
     for page, table, here in zip(pages, tables, turns, strict=True):
         going = _place(page, table or [], here, going)
     return True
+
+
+def _is_condensed(text: str) -> bool:
+    """Whether several small printed pages stand on this one: neighbours by number, lines twice."""
+    named = {int(number) for number in _PAGE.findall(text)}
+    if not any(number + 1 in named for number in named):
+        return False
+    seen = Counter(re.findall(r"(?m)(?:^|[ \t]{2})(\d{1,2})(?=[ \t])", text))
+    return sum(count >= 2 for number, count in seen.items() if int(number) <= 25) >= 15
+
+
+def split(text: str) -> list[str]:
+    """Pages of a transcript saved as text without form feeds.
+
+    A page ends where the printed line numbers begin anew; what stands between the last numbered
+    line and the next "1" (a page number, a running head) belongs to the new page when it is no more
+    than a few lines. The line end there becomes the page's end, so nothing else moves.
+    """
+    spans = lines_of(text)
+    numbers = {
+        at: int(match.group(1))
+        for at, (start, end) in enumerate(spans)
+        if (match := NUMBERED.match(text, start, end))
+    }
+    cuts: list[int] = []
+    last = before = 0
+    for at, number in sorted(numbers.items()):
+        if number == 1 and before >= RESTART and at - last <= 6:
+            cuts.append(spans[last + 1][0])
+            before = 0
+        if number == before + 1:
+            before, last = number, at
+    if len(cuts) < 2:
+        return [text]
+    edges = [0, *cuts, len(text) + 1]
+    return [text[start : end - 1] for start, end in pairwise(edges)]
 
 
 def _is_full(table: list[NumberedLine] | None) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 import docx  # noqa: TID251
 from lxml import etree  # type: ignore[import-untyped]
+from PIL import Image
 
 from rag.loaders import archive, second, word_runs
 from rag.loaders.hidden import without_unseen
@@ -23,6 +24,8 @@ from rag.loaders.word_runs import MC, Looks, W
 from rag.paged import FindingKind, PlaceKind
 
 _PRINTED = re.compile(r"^\s*(?:¶\s*)?(\d{1,4}(?:\.\d{1,3}){0,4})[.)]?\s")
+_LARGE_PICTURE = 300_000
+"""Pixels; logos and signatures are smaller."""
 _ORDINARY_NOTES = {"separator", "continuationSeparator", "continuationNotice"}
 _PARSER = {"resolve_entities": False, "no_network": True, "huge_tree": False}
 
@@ -46,11 +49,24 @@ def read(data: bytes, name: str, options: LoadOptions) -> Draft:
         draft.warn(f"{reading.deletions} tracked deletions are not accepted; kept out of the text")
     for part in document.part.package.iter_parts():
         place = str(part.partname)
-        if "/embeddings/" in place:
+        if "/embeddings/" in place or "/afchunk" in place.lower() or _is_scan(place, part.blob):
             draft.parts.append(Part(name=place.rsplit("/", 1)[-1], data=part.blob, parent_at=None))
+    if draft.parts:
+        draft.warn("pictures and files inside this document are documents of their own")
     if options.second_reader:
         _count_again(data, reading, page)
     return draft
+
+
+def _is_scan(place: str, blob: bytes) -> bool:
+    """Whether a picture in the document is large enough to hold words that matter."""
+    if "/media/" not in place:
+        return False
+    try:
+        with Image.open(io.BytesIO(blob), formats=["PNG", "JPEG", "TIFF"]) as picture:
+            return picture.width * picture.height >= _LARGE_PICTURE
+    except Exception:  # a drawing or a damaged picture
+        return False
 
 
 class _Reading:
@@ -124,8 +140,9 @@ class _Reading:
             at = len(page.text)
             if piece.change == "deletion":
                 self.deletions += 1
-                reason = f"struck out by a tracked change that nobody accepted ({piece.by})"
+                reason = "struck out by a tracked change that nobody has accepted"
                 page.find(FindingKind.HIDDEN_TEXT, at, reason, piece.text)
+                page.place(PlaceKind.DELETION, at, at, piece.by)
                 continue
             self.words += len(piece.text.split())
             if piece.hidden and piece.text.strip():

@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from pypdf import PdfReader, PdfWriter
-from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject
+from pypdf.generic import (
+    ArrayObject,
+    DictionaryObject,
+    FloatObject,
+    NameObject,
+    TextStringObject,
+)
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
@@ -205,6 +211,30 @@ def test_mark_up_that_never_removed_the_words(tmp_path: Path, kind: str) -> None
     assert "secret" not in paged.text
 
 
+def test_words_on_a_layer_that_is_switched_off(tmp_path: Path) -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas._code.append("/OC /MC0 BDC")
+        canvas.drawString(72, 400, SECRET)
+        canvas._code.append("EMC")
+
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf(draw))))
+    name, array = NameObject, ArrayObject
+    group = writer._add_object(
+        DictionaryObject({name("/Type"): name("/OCG"), name("/Name"): TextStringObject("x")})
+    )
+    shown = DictionaryObject({name("/OFF"): array([group]), name("/Order"): array([group])})
+    writer._root_object[name("/OCProperties")] = DictionaryObject(
+        {name("/OCGs"): array([group]), name("/D"): shown}
+    )
+    resources = writer.pages[0]["/Resources"].get_object()
+    resources[name("/Properties")] = DictionaryObject({name("/MC0"): group})
+    out = io.BytesIO()
+    writer.write(out)
+    paged = read(tmp_path, out.getvalue())
+    assert "secret" not in paged.text
+    assert [found.text for found in paged.findings] == [SECRET]
+
+
 def white_on_black(canvas: Canvas) -> None:
     canvas.rect(65, 394, 200, 18, stroke=0, fill=1)
     canvas.setFillGray(1)
@@ -251,9 +281,30 @@ def twice_for_bold(canvas: Canvas) -> None:
     canvas.drawString(72.3, 400, SECRET)
 
 
+def white_with_an_outline(canvas: Canvas) -> None:
+    canvas.setFillGray(1)
+    canvas.setStrokeGray(0)
+    canvas.setFont("Helvetica", 24)
+    text_object(canvas, SECRET, 2)
+
+
+def in_a_form_twice(canvas: Canvas) -> None:
+    canvas.beginForm("words")
+    canvas.setFont("Helvetica", 11)
+    canvas.drawString(0, 0, SECRET)
+    canvas.endForm()
+    for height in (400, 300):
+        canvas.saveState()
+        canvas.translate(72, height)
+        canvas.doForm("words")
+        canvas.restoreState()
+
+
 @pytest.mark.parametrize(
     "draw",
     [
+        white_with_an_outline,
+        in_a_form_twice,
         white_on_black,
         grey,
         over_picture,

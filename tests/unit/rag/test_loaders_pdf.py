@@ -15,7 +15,7 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 from protocol.record import Reading
-from rag.loaders import LoadOptions, load, scan
+from rag.loaders import LoadOptions, load, pdf_reading, scan, second
 from rag.loaders.page_runs import joined, rows_of
 from rag.loaders.pdf_boxes import find_boxes
 from rag.paged import PagedText, PlaceKind
@@ -147,6 +147,58 @@ def test_a_stamp_on_a_scan_does_not_make_it_text(tmp_path: Path) -> None:
     assert "OCR" in paged.pages[0].reason
 
 
+def test_a_scan_keeps_the_stamps_that_were_printed_over_it(tmp_path: Path) -> None:
+    def page(number: int) -> Draw:
+        def draw(canvas: Canvas) -> None:
+            canvas.drawImage(noise(), 0, 0, 612, 792)
+            canvas.drawString(450, 20, f"NG-{number:06d}")
+
+        return draw
+
+    paged = read(tmp_path, pdf(*(page(n) for n in (501, 502, 503))))
+    assert [page.reading for page in paged.pages] == [Reading.UNREADABLE] * 3
+    assert [page.bates for page in paged.pages] == ["NG-000501", "NG-000502", "NG-000503"]
+    assert not paged.text.strip("\f")
+
+
+def test_a_page_of_any_size_is_looked_through(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    canvas = Canvas(out, pagesize=(9000, 9000))
+    canvas.setFont("Helvetica", 40)
+    canvas.drawString(72, 700, "a large drawing")
+    canvas.setFillGray(1)
+    canvas.drawString(72, 600, "white words")
+    canvas.showPage()
+    canvas.save()
+    paged = read(tmp_path, out.getvalue())
+    assert paged.text == "a large drawing"
+    assert [found.text for found in paged.findings] == ["white words"]
+
+
+def test_a_page_whose_check_fails_is_not_admitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(pdf_reading, "look_through", broken)
+    paged = read(tmp_path, pdf(lines(*PROSE)))
+    assert paged.pages[0].reading is Reading.UNREADABLE
+    assert "checked" in paged.pages[0].reason
+    assert not paged.text
+
+
+def test_two_readers_that_disagree_mark_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        second.PdfCounter, "count", lambda self, index: second.Count(words=90, letters=500)
+    )
+    paged = read(tmp_path, pdf(lines(*PROSE)))
+    assert paged.pages[0].readers_disagree
+    assert "2 %" in paged.pages[0].reason
+
+
 def test_without_the_program_a_scan_names_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,6 +287,14 @@ def test_boxes_lie_where_the_words_are(tmp_path: Path) -> None:
     ]
     assert 95 < boxes[0].left < 105  # after "alpha "
     assert boxes[0].right > boxes[0].left
+
+
+def test_readers_that_only_space_words_apart_do_not_disagree() -> None:
+    ours = second.count("the par ties agree on the rent of the pre mises")
+    theirs = second.count("the parties agree on the rent of the premises")
+    assert ours.words != theirs.words
+    assert not second.apart(ours, theirs)
+    assert second.apart(theirs, second.count("the parties agree on the rent"))
 
 
 def test_boxes_of_another_file_are_none(tmp_path: Path) -> None:

@@ -123,6 +123,33 @@ def test_a_lost_number_is_counted_where_it_fits_exactly(tmp_path: Path) -> None:
     assert paged.text[found[0].start : found[0].end] == "   word 5"
 
 
+def plain_pages(first: int, last: int) -> list[str]:
+    return [
+        f"{page:04d}\n"
+        + "\n".join(f"{n:2d}  {'QA'[n % 2]}   words {page} {n}" for n in range(1, 26))
+        for page in range(first, last)
+    ]
+
+
+def test_a_transcript_without_form_feeds_is_split_where_its_lines_begin_anew(
+    tmp_path: Path,
+) -> None:
+    text = "\n".join(plain_pages(12, 17))
+    paged = read(tmp_path, text)
+    assert paged.kind == "transcript"
+    assert [page.label for page in paged.pages] == ["0012", "0013", "0014", "0015", "0016"]
+    assert paged.text.replace("\f", "\n") == text
+
+
+def test_a_condensed_transcript_says_that_its_lines_cannot_be_cited(tmp_path: Path) -> None:
+    rows = [f"Page {at}                 Page {at + 1}" for at in (5,)]
+    rows += [f"{n:2d}  left words {n}          {n:2d}  right words {n}" for n in range(1, 26)]
+    paged = read(tmp_path, "\n".join(rows))
+    assert "condensed" in paged.pages[0].reason
+    full = read(tmp_path, "\n".join(plain_pages(12, 17)))
+    assert not any(page.reason for page in full.pages)
+
+
 def test_prose_with_numbers_is_no_transcript(tmp_path: Path) -> None:
     paged = read(tmp_path, "1 January was a holiday.\nWe met.\n2 people came.\nQ. Why?\n" * 9)
     assert paged.kind == "txt"

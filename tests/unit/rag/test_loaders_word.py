@@ -12,9 +12,10 @@ import pytest
 from docx.oxml import parse_xml  # noqa: TID251
 from docx.oxml.ns import nsdecls  # noqa: TID251
 from docx.shared import Pt, RGBColor  # noqa: TID251
+from PIL import Image
 
 from protocol.record import Reading
-from rag.loaders import load
+from rag.loaders import LoadOptions, load
 from rag.loaders.word_numbers import shown
 from rag.paged import FindingKind, PagedText, PlaceKind
 
@@ -82,6 +83,12 @@ def test_tracked_changes_are_marked(tmp_path: Path) -> None:
     assert deletion.text == "five"
     assert "tracked change" in deletion.reason
     assert deletion.start == len("The term is ")
+    (struck,) = paged.places_of(PlaceKind.DELETION)
+    assert (struck.label, struck.start, struck.end) == (
+        "Mara Reeves, 2024-03-05",
+        deletion.start,
+        deletion.start,
+    )
     assert len(paged.warnings) == 2
 
 
@@ -200,6 +207,22 @@ def test_words_in_a_text_box_are_read_once(tmp_path: Path) -> None:
     )
     paged = read(tmp_path, saved(document))
     assert paged.text == "outside\nboxed words"
+
+
+def test_a_picture_in_a_document_is_a_document_of_its_own(tmp_path: Path) -> None:
+    large, small = io.BytesIO(), io.BytesIO()
+    Image.effect_noise((900, 700), 90).save(large, "PNG")
+    Image.new("L", (40, 40), 90).save(small, "PNG")
+    document = docx.Document()
+    for picture in (large, small):
+        picture.seek(0)
+        document.add_picture(picture)
+    path = tmp_path / "a.docx"
+    path.write_bytes(saved(document))
+    letter, *parts = load(path, options=LoadOptions(ocr=False))
+    assert [part.kind for part in parts] == ["png"]
+    assert parts[0].pages[0].reading is Reading.UNREADABLE
+    assert letter.warnings
 
 
 def test_words_our_walk_would_miss_are_noticed(tmp_path: Path) -> None:
