@@ -24,6 +24,8 @@ from protocol.answers import (
     Verdict,
 )
 
+_NESTED: Final = re.compile("[\"'“”‘’«»‹›「」『』]")
+"""A mark of a quotation inside a quotation; at its edge the reply's style of it must be kept."""
 _BROKEN_WORD: Final = re.compile(r"\w[-\u00ad]\s*\n")
 _TAGS: Final = {
     SentenceClass.INFERENCE: "tag.inference",
@@ -127,6 +129,7 @@ def _record_words(text: str, items: Sequence[Finding]) -> dict[int, tuple[int, s
         record = record[first:last]
         if (
             start < end
+            and not _NESTED.search(text[item.start + 1 : start] + text[end : item.end - 1])
             and _letters(record) == _letters(text[start:end])
             and not _BROKEN_WORD.search(record)
         ):

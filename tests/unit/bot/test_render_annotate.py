@@ -113,7 +113,10 @@ def test_paragraphs_and_lists_keep_their_lines(make_answer, make_item):
         ("“the leak.”", "the leak,", "“the leak.”"),
         # The place ends with the last word; what the reply has around it stays.
         ("“Did you report it?”", "did you report it", "“did you report it?”"),
-        ('“Inc. ("Tenant").”', 'inc. ("TENANT', '“inc. ("TENANT").”'),
+        ("“the Lease (1).”", "The lease (1", "“The lease (1).”"),
+        # A quotation inside it flips its marks: half in one style would be worse than all in one.
+        ("“Inc. (‘Tenant’).”", 'INC. ("Tenant', "“Inc. (‘Tenant’).”"),
+        ("“‘Lease’ means this.”", 'Lease" MEANS this', "“‘Lease’ means this.”"),
         ("“...” --", "", "“...” --"),
         # A stamp between two pages is no word of the quotation.
         ("“again on January 23”", "again on\nNG-000212\nJanuary 23", "“again on January 23”"),
