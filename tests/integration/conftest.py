@@ -141,8 +141,7 @@ class Box:
             client_keys=[str(self.folder / user)],
             known_hosts=str(self.known_hosts),
             config=None,
-            agent_path=None,
-            **options,
+            **({"agent_path": None} | options),
         )
 
     def ssh(self, *arguments: str, user: str = "alder", options: tuple[str, ...] = ()) -> list[str]:
@@ -208,10 +207,15 @@ class Box:
 
 
 @pytest.fixture(name="box")
-def _box() -> Iterator[Box]:
+def _box(caplog: pytest.LogCaptureFixture) -> Iterator[Box]:
+    """A box; whatever a test does to it, nothing may go wrong unseen in gateway, link or loop."""
     folder = Path(tempfile.mkdtemp(prefix="sc-"))  # short: socket paths may have 107 bytes
     yield Box(folder)
     shutil.rmtree(folder)
+    unseen = {"channel.failed", "line.failed", "registry.watch"}
+    for record in caplog.get_records("call"):
+        assert not (record.name == "asyncio" and record.levelname == "ERROR"), record.getMessage()
+        assert record.msg not in unseen, getattr(record, "fields", {})
 
 
 @pytest.fixture(name="line")

@@ -96,6 +96,7 @@ async def test_marker_is_in_no_log_and_no_process_list(box):
     gateway_log = (box.folder / "gateway.log").read_text()
     assert '"event":"connection.open"' in gateway_log
     assert '"event":"command.refused"' in gateway_log
+    assert '"event":"foreign"' not in gateway_log
     assert '"event":"call.refused"' in box.log()
     for log in (gateway_log, box.log()):
         assert MARK.lower() not in log.lower()

@@ -11,6 +11,7 @@ import sys
 import termios
 from pathlib import Path
 
+import asyncssh  # noqa: TID251
 import pytest
 
 from protocol.frames import Call, Error, Hello, Return, Welcome, decode_to_client, encode
@@ -101,6 +102,24 @@ async def test_forwardings_agent_and_x11_are_refused(line):
             await conn.open_unix_connection(str(line.socket))
 
 
+async def test_agent_and_x11_requests_open_nothing(line):
+    path = line.folder / "agent"
+    agent = await asyncio.create_subprocess_exec(
+        "ssh-agent", "-D", "-a", str(path), stdout=asyncio.subprocess.DEVNULL
+    )
+    await _until(path.exists)
+    conn = await line.connect(agent_path=str(path), agent_forwarding=True)
+    process = await conn.create_process("help", encoding=None)
+    assert await process.stdout.read()
+    assert [door._conn.get_agent_path() for door in line.gateway.doors] == [None]
+    with pytest.raises(asyncssh.ChannelOpenError):
+        await conn.create_process("help", x11_forwarding=True, x11_display="localhost:0")
+    conn.close()
+    await conn.wait_closed()
+    agent.terminate()
+    await agent.wait()
+
+
 async def test_shell_on_a_terminal_gets_its_size_its_user_and_one_socket(shell):
     async with _terminal(shell, rows=33, columns=91) as screen:
         told = await screen.told()
@@ -140,6 +159,30 @@ async def test_child_is_gone_when_the_window_closes(shell):
         assert Path(f"/proc/{pid}").exists()
         screen.kill()
         await _until(lambda: not Path(f"/proc/{pid}").exists())
+
+
+async def test_program_that_will_not_go_and_its_own_children_are_made_to(box):
+    await box.start_worker()
+    told = box.folder / "pids"
+    script = f"trap '' HUP TERM; sleep 1000 & echo $! $$ >> {told}; sleep 1000"
+    async with box.open_gateway(program=("/bin/sh", "-c", script)):
+        for terminal in ((), ("-tt",)):
+            told.unlink(missing_ok=True)
+            child = await asyncio.create_subprocess_exec(
+                *box.ssh("ask -", options=terminal), stdin=asyncio.subprocess.PIPE
+            )
+            await _until(lambda: told.exists() and len(told.read_text().split()) == 2)
+            child.kill()
+            await child.communicate()
+            await _until(lambda: not any(map(_runs, told.read_text().split())))
+    await box.kill_worker()
+
+
+def _runs(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
 
 
 async def test_commands_run_without_a_terminal_and_give_their_exit_status(shell):
