@@ -181,4 +181,4 @@ def _without_value(said: str) -> str:
 def _path(kind: type, value: object) -> object:
     if kind is Path and isinstance(value, str | Path):
         return Path(value).expanduser()
-    raise NotImplementedError
+    raise ValueError("a path is wanted")

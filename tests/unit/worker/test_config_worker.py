@@ -38,6 +38,7 @@ def test_file_then_environment_then_flag(file):
         ('port = "my client confessed"\n', "port"),
         ('engine = "a secret engine"\n', "engine"),
         ('[[boards]]\nname = "A"\nmodle = "x"\n', "modle"),
+        ("state = 1\n", "state"),
         ("not toml at all", "TOML"),
     ],
 )  # fmt: skip
