@@ -49,22 +49,28 @@ def marked(answer: Answer) -> tuple[Finding, ...]:
 
 
 def annotated(answer: Answer, *, signs: Signs, words: Words) -> list[Block]:
-    """The answer's text as paragraphs of sentences, every mark in place."""
+    """The answer's text as paragraphs of sentences, every mark in place.
+
+    Lines whose quotation is a row of the answer's table are left to the table.
+    """
     text = answer.text
+    tabled = set(answer.table.items) if answer.table is not None else set()
+    in_table = [item.start for item in answer.items if item.number in tabled]
     items = marked(answer)
     swaps = _record_words(text, items)
     marks = _placed(text, answer, items, signs) + _tags(text, answer, items, signs, words)
     marks.sort(key=lambda placed: placed[0])
     blocks: list[Block] = []
     sentences: list[tuple[Piece, ...]] = []
-    at = 0
+    at = line = 0
     for end in [*_cuts(text, answer.sentences, swaps), len(text)]:
         here = [placed for placed in marks if at < placed[0] <= end or placed[0] == at == 0]
         if end > at or here:
             sentences.append(tuple(_pieces(text, at, end, here, swaps, signs)))
         if text[at:end].endswith("\n") or end == len(text):
-            blocks.append(_block(sentences))
-            sentences = []
+            if not any(line <= start < end for start in in_table):
+                blocks.append(_block(sentences))
+            sentences, line = [], end
         at = end
     return blocks
 

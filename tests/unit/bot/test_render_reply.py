@@ -388,6 +388,15 @@ def test_rows_show_their_mark_and_green_ones_are_not_listed_again(make_answer, m
     assert "green reason" not in "".join(lines)
 
 
+def test_a_line_that_is_a_row_of_the_table_is_not_shown_twice(make_answer, make_item, look):
+    text = "Dates\n- Lease: “It began on 1 May.”\n- Nobody signed it."
+    items = [make_item(1, text, "“It began on 1 May.”", Verdict.VERIFIED)]
+    table = Table(columns=("value", "words"), rows=(("1 May", "It began on 1 May."),), items=(1,))
+    lines = shown(make_answer(text, items, table=table, kind="extract"), look).splitlines()
+    assert sum("It began on 1 May." in line for line in lines) == 1
+    assert any("Nobody signed it." in line for line in lines)
+
+
 def test_a_wide_table_wraps_its_prose_and_keeps_its_dates(make_answer, look):
     prose = "Northgate received written notice of the leak in Suite 400 from its own manager"
     table = Table(columns=("date", "event"), rows=(("2024-01-23", prose),))
