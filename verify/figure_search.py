@@ -8,20 +8,20 @@ from decimal import Decimal
 
 from protocol.answers import Verdict
 from protocol.record import DocumentInfo
-from verify.amounts import Bound, Figure, beside, find_figures
-from verify.citations import misplaced, named_document
-from verify.dates.scan import find_dates
-from verify.events import (
+from verify.agreement import (
     DISAGREES,
     Agreement,
-    clause_of,
     compare,
     disagreement,
     fits_as_well,
     fits_better,
 )
+from verify.amounts import Bound, Figure, beside, find_figures
+from verify.citations import misplaced, named_document
+from verify.clauses import clause_of
+from verify.dates.scan import find_dates
 from verify.judged import Judged, Stretch
-from verify.places import doubt_about, in_scope, supports_facts
+from verify.places import doubt_about, in_scope, supports_facts, title_words
 from verify.source import Source
 from verify.surroundings import surroundings
 from verify.tables import Tables
@@ -128,7 +128,7 @@ class FigureSearch:
         scope = in_scope(source, documents)
         self._named = [info for info in scope if info.id in self.named.documents]
         self._rest = [info for info in scope if info.id not in self.named.documents]
-        self._heavy = [word[:5] for word, weight in self.clause.words if weight >= 0.6]
+        self._heavy = [word.stem[:5] for word in self.clause.words if word.weight >= 0.6]
 
     def verdict(self) -> Judged:
         """What the record says of the figure."""
@@ -169,7 +169,9 @@ class FigureSearch:
         figure = table.figures[number]
         text = self.source.text(info.id)
         around = surroundings(text, (figure.start, figure.end), table.neighbours(number))
-        return Place(info=info, figure=beside(text, figure), agreement=compare(self.clause, around))
+        granted = title_words(info, text, figure.start)
+        agreement = compare(self.clause, around, granted)
+        return Place(info=info, figure=beside(text, figure), agreement=agreement)
 
     def _near(self, info: DocumentInfo, figure: Figure) -> bool:
         """Whether half the heavy words of the clause stand near: a cheap look before a dear one."""
@@ -234,8 +236,7 @@ class FigureSearch:
         if item.per and item.per != figure.per:
             counted = f"per {figure.per}" if figure.per else "without a period"
             return f"The record counts it {counted}, the reply per {item.per}"
-        text = self.source.text(place.info.id)
-        reason = disagreement(self.clause, place.agreement, place.info.title, text, figure.start)
+        reason = disagreement(self.clause, place.agreement)
         if not reason and rival and fits_as_well(rival.agreement, place.agreement, self.clause):
             return f"Found, but the record says the same of {figure_in_words(rival.figure)}"
         return reason

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
 from protocol.record import SUPPORTS_FACTS, DocumentInfo, PageInfo, Reading
 from verify.judged import Stretch
 from verify.source import Source
+from verify.word_forms import fold, stem, words_of
+
+_VOICE = re.compile(
+    r"(?m)^[ \t]*(?:\d{1,2}[ \t]+)?(Q|A|QUESTION|ANSWER|문|답)(?:\.|:|\)|[ \t]{2,})"
+)
 
 
 def page_at(pages: Sequence[PageInfo], offset: int) -> PageInfo:
@@ -18,6 +24,8 @@ def page_at(pages: Sequence[PageInfo], offset: int) -> PageInfo:
 
 def doubt_about(source: Source, stretch: Stretch) -> str:
     """Why a place cannot carry a green mark, in words; empty when it can."""
+    if in_question(source.text(stretch.document), stretch.start):
+        return "it stands in a question put to a witness, not in an answer"
     for page in source.pages(stretch.document):
         if page.start < stretch.end and stretch.start <= page.end:
             if page.reading is Reading.OCR:
@@ -28,6 +36,23 @@ def doubt_about(source: Source, stretch: Stretch) -> str:
             if page.readers_disagree:
                 return f"two readers disagree about page {page.number}"
     return ""
+
+
+def in_question(text: str, at: int) -> bool:
+    """Whether a character stands in a question put to a witness: Q. and A. mark a transcript."""
+    around = text[max(0, at - 5_000) : at + 5_000]
+    if not {"A", "ANSWER", "답"} & set(_VOICE.findall(around)):
+        return False
+    marks = _VOICE.findall(text, max(0, at - 1_500), at)
+    return bool(marks) and marks[-1] in ("Q", "QUESTION", "문")
+
+
+def title_words(info: DocumentInfo, text: str, at: int) -> frozenset[str]:
+    """The stems of a document's title: who it names speaks in it, except in quoted mail."""
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    if line.lstrip().startswith(">"):
+        return frozenset()
+    return frozenset(map(stem, words_of(fold(info.title))))
 
 
 def supports_facts(info: DocumentInfo) -> bool:

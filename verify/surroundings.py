@@ -16,13 +16,15 @@ LEFT_CHARS = 900
 RIGHT_CHARS = 400
 """How much of the record is read around an item: about 120 words before and 60 after, enough to
 jump a page end with its running heads."""
-OTHER_ITEM = 0.4
-OTHER_SENTENCE = 0.5
-NEXT_SENTENCE = 0.3
 OWN_PART = 0.9
-"""Weights of a record word by where it stands. A word across another item counts less than half,
-so that it can never carry a match alone; `OWN_PART` and more is the item's own part of the
-sentence (1.0 before the item, 0.9 after it)."""
+"""Weight of the item's own part of the sentence: 1.0 before the item, 0.9 after it."""
+SHARED = 0.6
+"""What stands before an earlier item of the sentence: its subject, often that of both."""
+OTHER_ITEM = 0.4
+"""What belongs to another item of the sentence."""
+OTHER_SENTENCE = 0.35
+NEXT_SENTENCE = 0.3
+"""The sentences before and after: good for ranking places, never enough for a word."""
 RUN_WORDS = 14
 """How many words before an item are compared one by one."""
 ITEM = "\ufffc"
@@ -39,6 +41,10 @@ _CLAUSE_END = re.compile(
     r"|\s(?:and|but|while|whereas)\s+(?:was|were|is|had|has|on|by|in|he|she|it|they|then|again)\b"
     r"|(?:고|며|나|서),?\s"
 )
+_DIVIDER = re.compile(
+    r"\s(?:and|or(?!\s+(?:before|after|about|around)\b)|but|(?<!prior\s)(?<!up\s)(?<!subsequent\s)to"
+    r"|until|through|while|plus|und|oder|bis|et|ou)\s"
+)
 _HEADER_DATE = re.compile(r"(?im)^[> \t]*(?:date|sent|datum|날짜|보낸 날짜|日付)\s*:[^\n]*$")
 _HEADER_FROM = re.compile(r"(?im)^[> \t]*(?:from|von|de|보낸 ?사람|差出人)\s*:\s*(?P<who>[^\n]+)$")
 HEADER_WORDS = "write send email mail message"
@@ -54,6 +60,8 @@ class Surroundings:
     """The words of the item's own part of the sentence in order, `ITEM` where it stands."""
     run: tuple[str, ...]
     """The plain words directly before the item, nearest first."""
+    crowded: bool
+    """Another item of its sort stands in the same sentence and is no list with it."""
 
     def weight_of(self, word: str) -> float:
         """The best weight with which a word stem stands here; 0 when it does not."""
@@ -69,6 +77,7 @@ def surroundings(text: str, item: Span, neighbours: Sequence[Span]) -> Surroundi
     before = [span for span in neighbours if item[0] - LEFT_CHARS <= span[1] <= item[0]]
     after = [span for span in neighbours if item[1] <= span[0] <= item[1] + RIGHT_CHARS]
     left, right = _left(text, item, before), _right(text, item, after)
+    crowded = any(weight == OTHER_ITEM for weight, _ in (*left, *right))
     pieces = [*left, *right, (1.0, _header(text, item))]
     regions = []
     for weight, piece in pieces:
@@ -78,7 +87,10 @@ def surroundings(text: str, item: Span, neighbours: Sequence[Span]) -> Surroundi
         regions.append((weight, stems, joined))
     regions.sort(key=lambda region: -region[0])
     return Surroundings(
-        regions=tuple(regions), own=_own_words(left, right), run=words_before(text, item[0])
+        regions=tuple(regions),
+        own=_own_words(left, right),
+        run=words_before(text, item[0]),
+        crowded=crowded,
     )
 
 
@@ -116,10 +128,10 @@ def _left(text: str, item: Span, before: list[Span]) -> list[tuple[float, str]]:
     for span in reversed([span for span in before if span[0] >= start]):
         gap = text[span[1] : at]
         if not LIST_GAP.fullmatch(gap):
-            boundary = _last_boundary(gap)
+            boundary = _boundaries(gap)[1]
             pieces.append((weight, gap[boundary:]))
             pieces.append((OTHER_ITEM, gap[:boundary]))
-            weight = OTHER_SENTENCE if weight == 1.0 else OTHER_ITEM
+            weight = SHARED if weight == 1.0 else OTHER_ITEM
         at = span[0]
     pieces.append((weight, text[start:at]))
     earlier = sentence_start(text, max(limit, start - 3), limit)
@@ -127,12 +139,22 @@ def _left(text: str, item: Span, before: list[Span]) -> list[tuple[float, str]]:
     return pieces
 
 
-def _last_boundary(gap: str) -> int:
-    """Where the part of the sentence that leads to the later of two items starts."""
-    boundary = gap.index(")") if gap.lstrip().startswith(")") else 0
-    for found in _CLAUSE_END.finditer(gap.rstrip(" (")):
-        boundary = found.start()
-    return boundary
+def _boundaries(gap: str) -> tuple[int, int]:
+    """Where what belongs to the first of two items ends, and what belongs to the second starts.
+
+    With no clear clause end, the first "and", "to" or the like divides; with none, all between
+    two items leads to the second.
+    """
+    if gap.lstrip().startswith(")"):
+        first = last = gap.index(")")
+        for found in _CLAUSE_END.finditer(gap.rstrip(" (")):
+            last = found.start()
+        return first, last
+    ends = [found.start() for found in _CLAUSE_END.finditer(gap.rstrip(" ("))]
+    if not ends:
+        found = _DIVIDER.search(gap)
+        ends = [found.start()] if found else [0]
+    return ends[0], ends[-1]
 
 
 def _right(text: str, item: Span, after: list[Span]) -> list[tuple[float, str]]:
@@ -144,8 +166,7 @@ def _right(text: str, item: Span, after: list[Span]) -> list[tuple[float, str]]:
     for span in [span for span in after if span[0] < end]:
         gap = text[at : span[0]]
         if not LIST_GAP.fullmatch(gap):
-            found = _CLAUSE_END.search(gap)
-            boundary = found.start() if found and not gap.lstrip().startswith(")") else 0
+            boundary = _boundaries(gap)[0]
             pieces.append((weight, gap[:boundary]))
             weight = OTHER_ITEM
             pieces.append((weight, gap[boundary:]))

@@ -29,9 +29,12 @@ CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 """A character of Korean, Japanese or Chinese."""
 
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:v|vs|No|Nos|Mr|Mrs|Ms|Dr|Inc|Corp|Co|Ltd|L\.?L\.?C|Cir|Sec|Fed|Ex|Exh|Dec|Jan|Feb|Mar|Apr|Aug|Sept?|Oct"
-    r"|Nov|St|Jr|Sr|al|Id|Cal|Dist|App|Supp|Rev|Civ|Crim|Proc|Dep|Tr|Decl|Dkt|art|p|pp|cf|e\.g|i\.e|[A-Z])|\d)\.$"
+    r"\b(?:v|vs|Mr|Mrs|Ms|Dr|Inc|Corp|Co|Ltd|L\.?L\.?C|Cir|Sec|Fed|Ex|Exh|Dec|Jan|Feb|Mar|Apr|Aug"
+    r"|Sept?|Oct|Nov|St|Jr|Sr|al|Id|Cal|Dist|App|Supp|Rev|Civ|Crim|Proc|Dep|Tr|Decl|Dkt|art|p|pp|cf"
+    r"|e\.g|i\.e|[A-Z])\.$"
 )
+_NUMBERED = re.compile(r"\b(?:No|Nos)\.$")
+_AFTER_DIGIT = re.compile(r"(?P<list>(?:^|\n)[ \t]*\d{1,3})\.$|\d\.$")
 _SENTENCE_END = re.compile(
     r"[.!?。][\"')\]”’]{0,2}\d{0,2}(?=\s)|다\.(?=\s)|。"
     r"|\n[ \t\u00a0]{0,80}\n(?=\s{0,80}(?:\d{1,4}\.|[A-Z]{2,}|[가-힣]\.))"
@@ -111,7 +114,7 @@ def sentence_start(text: str, at: int, limit: int) -> int:
     """Where the sentence around ``at`` starts, not before ``limit``."""
     start = limit
     for end in _SENTENCE_END.finditer(text, limit, at):
-        if not _ABBREVIATION.search(text, max(limit, end.start() - 8), end.start() + 1):
+        if _ends(text, end, limit):
             start = end.end()
     return start
 
@@ -119,6 +122,23 @@ def sentence_start(text: str, at: int, limit: int) -> int:
 def sentence_end(text: str, at: int, limit: int) -> int:
     """Where the sentence around ``at`` ends, not after ``limit``."""
     for end in _SENTENCE_END.finditer(text, at, limit):
-        if not _ABBREVIATION.search(text, max(at, end.start() - 8), end.start() + 1):
+        if _ends(text, end, at):
             return end.end()
     return limit
+
+
+def _ends(text: str, found: re.Match[str], low: int) -> bool:
+    """Whether a full stop ends a sentence: not after an abbreviation, "No. 5" or "2024. 3. 5."."""
+    before, stop = max(low, found.start() - 8), found.start() + 1
+    if _ABBREVIATION.search(text, before, stop):
+        return False
+    rest = text[found.end() : found.end() + 60]
+    following = rest.lstrip()[:1]
+    if _NUMBERED.search(text, before, stop):
+        return not following.isdigit()
+    number = _AFTER_DIGIT.search(text, before, stop)
+    if number and number["list"]:
+        return False
+    if number and not following.isupper():
+        return following in "\"'“‘([" or bool(re.match(r"\s*\n[^\S\n]*\n", rest))
+    return True

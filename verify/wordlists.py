@@ -71,6 +71,33 @@ SEQUENCE_WORDS = frozenset(
 )
 """Words that place an event in an order; the record must hold them too."""
 
+MODALS = frozenset("will shall would may might could should must".split())
+"""In the record: something that shall or may be, not something that was."""
+
+OBLIGATIONS = MODALS | frozenset(
+    """
+    can required requires require obliged obligated agreed agrees scheduled supposed promised
+    undertook undertakes intended intends planned expected proposed ought needs need wird soll
+    muss darf devra doit 예정 약정 의무
+    """.split()
+)
+"""In the reply: it says so."""
+
+DISTANCING = frozenset(
+    """
+    whether if alleged alleges allege alleging allegedly contends contended asserts asserted
+    argues argued disputes disputed doubts supposedly purported purportedly proposed proposes
+    planned intended intends expected expects anticipated draft hypothetical
+    """.split()
+)
+"""Words with which the record reports what somebody says, wants or doubts, not what happened."""
+
+EXCEPTIONS = frozenset("unless except excluding 단 다만".split())
+"""Words that restrict what was just said."""
+
+POSITIONS = frozenset("before after until above below".split())
+"""Function words that belong to an event when they do not bind the item itself."""
+
 DEADLINE_WORDS = frozenset(
     """
     due deadline expire expires expired expiry latest limit cutoff 기한 마감 만료 만기 기일 frist

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 from protocol.answers import Verdict
 from protocol.record import DateOrder, DocumentInfo
-from verify.citations import misplaced, named_document
-from verify.dates.mention import DateMention, Granularity, PartialDate, agrees
-from verify.dates.modifiers import compare_modifiers
-from verify.dates.table import DateTable, order_is_open, settled
-from verify.events import (
+from verify.agreement import (
     DISAGREES,
     Agreement,
-    clause_of,
     compare,
     disagreement,
     fits_as_well,
     fits_better,
 )
+from verify.citations import misplaced, named_document
+from verify.clauses import clause_of
+from verify.dates.mention import DateMention, Granularity, PartialDate, agrees
+from verify.dates.modifiers import compare_modifiers
+from verify.dates.table import DateTable, order_is_open, settled
 from verify.judged import Judged, Stretch
-from verify.places import doubt_about, in_scope, supports_facts
+from verify.places import doubt_about, in_scope, supports_facts, title_words
 from verify.source import Source
 from verify.surroundings import surroundings
 from verify.tables import Tables
@@ -79,7 +79,7 @@ class DateSearch:
         scope = in_scope(source, documents)
         self._named = [info for info in scope if info.id in self.named.documents]
         self._rest = [info for info in scope if info.id not in self.named.documents]
-        self._heavy = [word[:5] for word, weight in self.clause.words if weight >= 0.6]
+        self._heavy = [word.stem[:5] for word in self.clause.words if word.weight >= 0.6]
 
     def verdict(self, readings: tuple[PartialDate, ...]) -> Judged:
         """What the record says of the date, read as one of ``readings``."""
@@ -124,13 +124,12 @@ class DateSearch:
 
     def _place(self, info: DocumentInfo, table: DateTable, number: int, open_order: bool) -> Place:
         mention = table.mentions[number]
-        around = surroundings(
-            self.source.text(info.id), (mention.start, mention.end), table.neighbours(number)
-        )
+        text = self.source.text(info.id)
+        around = surroundings(text, (mention.start, mention.end), table.neighbours(number))
         return Place(
             info=info,
             mention=mention,
-            agreement=compare(self.clause, around),
+            agreement=compare(self.clause, around, title_words(info, text, mention.start)),
             open_order=open_order,
         )
 
@@ -231,10 +230,7 @@ class DateSearch:
         doubt = doubt_about(self.source, place.stretch)
         if doubt:
             return f"Date found, but {doubt}"
-        text = self.source.text(place.info.id)
-        reason = disagreement(
-            self.clause, place.agreement, place.info.title, text, place.mention.start
-        )
+        reason = disagreement(self.clause, place.agreement)
         if reason:
             return reason
         if rival and fits_as_well(rival.agreement, place.agreement, self.clause):
