@@ -5,7 +5,7 @@ each of which would show another kind of leak:
 
 * words: a planted word in B's answer;
 * reuse: B reuses more tokens than B ever left in the engine;
-* drafts: speculation proposes to B what only A can have taught it;
+* drafts: speculation proposes to B more or less than it did before A was asked;
 * odds: B's first-token probabilities move when A is asked in between.
 
 Every so often a third matter, asked for the first time, sends A's exact record: reuse of it would
@@ -175,7 +175,6 @@ async def run_campaign(
             seen = await ask(stranger, asked("M-A", number))
             near = seen.reused_tokens <= TEMPLATE_TOKENS
             found.note(number, "probe", stranger, True, near)
-            found.note(number, "drafts", stranger, 0, seen.drafted_tokens)
     return found
 
 

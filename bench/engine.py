@@ -8,7 +8,6 @@ cache is the harder one to keep apart. Ratios are of runs in one process run, in
 from __future__ import annotations
 
 import asyncio
-import itertools
 import secrets
 import statistics
 import tempfile
@@ -26,7 +25,6 @@ from bench.tiny_model import write_sliding_window_model
 from worker.engine import (
     EngineSettings,
     Finished,
-    FinishReason,
     Limits,
     Prompt,
     PromptProgress,
@@ -42,6 +40,8 @@ from worker.engine.wall import walled
 BATCH_TOKENS = 64
 HEAD_TOKENS = 2000
 _LINE_TOKENS = 25
+_FEW_TOKENS = 3
+"""While it writes: the token that runs, one more, and one that is on the line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,58 +231,73 @@ async def _question_first(record: tuple[str, ...]) -> list[float]:
 
 
 async def _cancels(result: Result, sizes: Sizes) -> None:
-    """Stop while it reads and while it writes; free again within one batch of the running one."""
+    """Stop while it reads and while it writes; how much more does the engine do?
+
+    The server looks at a closed stream after each batch and may have begun the next one by then, so
+    in time means: the batch that ran when it was asked, and at most one more. Counted in tokens,
+    which a busy machine does not change; the milliseconds stand in the rows.
+    """
     in_time = 0
-    late: list[float] = []
-    async with _engine() as engine:
+    batches: list[float] = []
+    idle_ms: list[float] = []
+    async with AsyncExitStack() as stack:
+        engine = await stack.enter_async_context(_engine())
+        api = LlamaHttp(engine.endpoint)
+        stack.push_async_callback(api.close)
         for n in range(sizes.cancels):
             reading = n % 2 == 0
-            batch_ms, idle_ms = await _cancel_once(engine, n, reading=reading)
-            # The server looks at a closed stream between batches, and may have begun the next.
-            limit_ms = 2 * batch_ms + 60
-            in_time += idle_ms <= limit_ms
-            late.append(idle_ms / batch_ms)
-            result.rows.append(
-                {
-                    "part": "cancel",
-                    "number": n,
-                    "while": "reading" if reading else "writing",
-                    "batch_ms": batch_ms,
-                    "expected_within_ms": limit_ms,
-                    "idle_after_ms": idle_ms,
-                }
-            )
+            row = await _cancel_once(engine, api, n, reading=reading)
+            in_time += row["tokens_after"] <= row["expected_at_most_tokens"]
+            if reading:
+                batches.append(row["tokens_after"] / BATCH_TOKENS)
+            idle_ms.append(row["idle_after_ms"])
+            result.rows.append(row)
     result.figures["cancels"] = sizes.cancels
     result.figures["cancels_in_time"] = in_time
-    result.figures["cancel_batches_median"] = round(statistics.median(late), 2)
+    result.figures["cancel_batches_median"] = round(statistics.median(batches), 2)
+    result.figures["cancel_idle_ms_median"] = round(statistics.median(idle_ms), 1)
 
 
-async def _cancel_once(engine: LlamaServer, number: int, *, reading: bool) -> tuple[float, float]:
-    """Milliseconds of one batch, and from cancel to idle."""
-    tokens = 1200 if reading else 60
+async def _cancel_once(
+    engine: LlamaServer, api: LlamaHttp, number: int, *, reading: bool
+) -> dict[str, Any]:
+    """One cancel at a time that differs from call to call; its row."""
     prompt = Prompt(
-        system="Answer from the record.", record=_record(tokens, 100 + number), question="Go on."
+        system="Answer from the record.",
+        record=_record(1200 if reading else 60, 100 + number),
+        question="Go on and on.",
     )
     request = Request(
         id=f"cancel-{number}", matter="M-A", prompt=prompt, limits=Limits(max_tokens=600)
     )
-    marks: list[float] = []
+    done = words = total = 0
     started = 0.0
     async with aclosing(engine.stream(request)) as events:
         async for event in events:
-            if isinstance(event, PromptProgress if reading else Text):
-                marks.append(time.perf_counter())
-            if not started and len(marks) == (5 if reading else 12):
+            if isinstance(event, PromptProgress):
+                done, total = event.processed, event.total
+            elif isinstance(event, Text):
+                words += 1
+            elif isinstance(event, Finished):
+                break
+            at = done >= 4 * BATCH_TOKENS if reading else words >= 5
+            if at and not started:
+                await asyncio.sleep(0.037 * (number % 7))  # anywhere within a batch
                 started = time.perf_counter()
                 await engine.cancel(request.id)
-            if isinstance(event, Finished) and not started:
-                return 1.0, 1e9  # it ended by itself: counted as late, seen in the rows
-            if isinstance(event, Finished):
-                assert event.usage.finish_reason is FinishReason.CANCELLED
     await engine.wait_idle(60)
-    idle_ms = 1000 * (time.perf_counter() - started)
-    gaps = [1000 * (b - a) for a, b in itertools.pairwise(marks[1:])]
-    return max(gaps), idle_ms
+    idle_after_ms = 1000 * (time.perf_counter() - started)
+    slot = (await api.get("/slots"))[0]
+    seen = done if reading else total + words
+    return {
+        "part": "cancel",
+        "number": number,
+        "while": "reading" if reading else "writing",
+        "tokens_at_cancel": seen,
+        "tokens_after": slot["n_prompt_tokens"] - seen,
+        "expected_at_most_tokens": 2 * BATCH_TOKENS if reading else _FEW_TOKENS,
+        "idle_after_ms": round(idle_after_ms, 1),
+    }
 
 
 # --- the wall -------------------------------------------------------------------------------------
