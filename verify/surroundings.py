@@ -152,8 +152,8 @@ def _boundaries(gap: str) -> tuple[int, int]:
         return first, last
     ends = [found.start() for found in _CLAUSE_END.finditer(gap.rstrip(" ("))]
     if not ends:
-        found = _DIVIDER.search(gap)
-        ends = [found.start()] if found else [0]
+        divider = _DIVIDER.search(gap)
+        ends = [divider.start()] if divider else [0]
     return ends[0], ends[-1]
 
 

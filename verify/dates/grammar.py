@@ -54,7 +54,7 @@ YEAR_AFTER_FURNITURE = re.compile(
 
 _WORDS = "|".join(sorted(DAY_WORDS, key=len, reverse=True))
 DAY_BEFORE_MONTH = re.compile(
-    rf"(?:(?P<weekday>{WEEKDAY})\.?,?{GAP})?(?:(?:the|le|den|der|am|The|THE){GAP})?"
+    rf"(?:(?<!{_LETTER})(?P<weekday>{WEEKDAY})\.?,?{GAP})?(?:(?<!{_LETTER})(?:the|le|den|der|am|The|THE){GAP})?"
     rf"(?:(?<![\w.,/$€£-])(?P<first>\d{{1,2}})(?:{_ORDINAL})?\.?{GAP}{_JOIN}{GAP}(?:the{GAP})?)?"
     rf"(?:(?<![\w,/$€£])(?<!\d\.)(?P<day>\d{{1,2}})(?:\s?{_ORDINAL})?\.?"
     rf"|(?<!{_LETTER})(?P<word>{_WORDS}|{_WORDS.upper()}|{_WORDS.title()}))"
@@ -98,7 +98,9 @@ CJK_YEAR = re.compile(
     rf"|간|間)"
 )
 
-YEAR = re.compile(rf"(?<![\w.,/$€£:#§'’-])(?P<year>{_YEAR})(?![\d/:\w-]|[.,]\d)")
+YEAR = re.compile(
+    rf"(?<![\w.,/$€£:#§'’-])(?P<year>{_YEAR})(?![\d/:\w-]|[.,]\d|\.\s\d{{1,2}}\.\s?\d)"
+)
 YEAR_CUE = re.compile(
     r"(?:(?<!\w)(?P<part>early|mid|late|Early|Mid|Late)[-\s]{1,2}"
     r"|(?<!\w)(?P<cue>[Ii]n|[Ss]ince|[Dd]uring|[Bb]y|[Uu]ntil|[Bb]efore|[Aa]fter|[Tt]hrough"

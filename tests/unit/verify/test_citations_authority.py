@@ -13,7 +13,8 @@ from verify.judged import Judged
 from verify.source import DictSource
 
 BRIEF = (
-    "See United States v. Winston, 558 F.2d 105, 108 & n.3 (2d Cir. 1977); Gonzalez v. Crosby, 545\n"
+    "See United States v. Winston, 558 F.2d 105, 108 & n.3 (2d Cir. 1977); Gonzalez "
+    "v. Crosby, 545\n"
     "U. S. 524, 536 (2005). Pearson v. Callahan, 129 S. Ct. 808 (2009). See 28 U.S.C. § 1746."
 )
 OTHER = "Padilla v. Rodriguez, 212\n\nF.3d 69, 74 (1st Cir. 2000)."

@@ -16,7 +16,10 @@ from verify.judged import Judged
 from verify.locators import CiteKind, find_record_cites
 from verify.source import DictSource
 
-DEPO = "DEPOSITION OF DANA REEVES\f 1 Q. Did you?\n 2 A. I did.\n 3 Q. When?\f 1 A. In May.\n 2 Q. Ok?\n 3 A. Yes.\n"
+DEPO = (
+    "DEPOSITION OF DANA REEVES\f 1 Q. Did you?\n 2 A. I did.\n 3 Q. When?\f 1 A. In "
+    "May.\n 2 Q. Ok?\n 3 A. Yes.\n"
+)
 COMPLAINT = "COMPLAINT\n1. Hartwell is a tenant.\n2. Northgate owns it.\n3. The roof leaked.\n"
 
 

@@ -172,3 +172,14 @@ def test_a_date_is_found_at_the_characters_that_hold_it(before: str, form: tuple
     found = [m for m in find_dates(text) if m.start >= len(before)]
     assert any(text[m.start : m.end] in written for m in found)
     assert value in {reading.iso() for m in found for reading in m.readings}
+
+
+def test_a_date_does_not_start_inside_a_word() -> None:
+    text = "as Lender 7 March 2001"
+    assert [text[m.start : m.end] for m in find_dates(text)] == ["7 March 2001"]
+
+
+def test_a_dotted_date_after_a_word_for_a_part_of_a_year_stays_whole() -> None:
+    (mention,) = find_dates("the fiscal year beginning 1996. 7. 1.")
+    assert mention.readings[0].iso() == "1996-07-01"
+    assert mention.modifier is Modifier.FROM

@@ -11,18 +11,21 @@ from verify.judged import Judged
 from verify.source import DictSource
 
 LEASE = (
-    "LEASE AGREEMENT\n\n4.4 This lease commenced on March 5, 2021 and was signed by both parties on "
+    "LEASE AGREEMENT\n\n4.4 This lease commenced on March 5, 2021 and was signed by "
+    "both parties on "
     "February 26, 2021.\n\n4.5 Rent shall be paid on or before July 1, 2021. The tenant did not "
     "renew the lease on June 30, 2022.\n\n4.6 The inspection first took place on or about "
     "August 9, 2021. The notice was served after September 3, 2021.\n"
 )
 DEPO = (
-    "DEPOSITION OF DANA REEVES\nMay 14, 2024\n\n 1 Q. Did you report it?\n 2 A. I reported the leak "
+    "DEPOSITION OF DANA REEVES\nMay 14, 2024\n\n 1 Q. Did you report it?\n 2 A. I "
+    "reported the leak "
     "to facilities on January 9, 2024, and\n\f 1 again on January 23, 2024.\n 2 Q. In writing?\n"
 )
 MAIL = (
     "From: Osei, K. <k.osei@example.com>\nTo: D. Reeves\nDate: Tue, 16 Jan 2024 23:40:12 -0500\n"
-    "Subject: pallets\n\nThe shipment cannot go out.\n\n> On Jan 15, 2024, D. Reeves wrote:\n> We can.\n"
+    "Subject: pallets\n\nThe shipment cannot go out.\n\n> On Jan 15, 2024, D. Reeves "
+    "wrote:\n> We can.\n"
 )
 KOREAN = (
     "내용증명\n1. 발신인은 2024. 3. 5. 귀사와 물품보관계약을 체결하고 보증금을 지급하였습니다.\n"

@@ -61,9 +61,12 @@ def test_number_words_that_do_not_make_a_number_have_no_value() -> None:
 
 
 LEASE = (
-    "LEASE AGREEMENT\n4.2 Rent of $4,250.00 per month shall be paid on the fifth day. A late charge of "
-    "five percent (5%) applies. The deposit is $8,500. The tenant may terminate on ninety (90) days' "
-    "notice. Insurance shall be at least $1.2 million. The landlord shall not charge $75 for parking. "
+    "LEASE AGREEMENT\n4.2 Rent of $4,250.00 per month shall be paid on the fifth "
+    "day. A late charge of "
+    "five percent (5%) applies. The deposit is $8,500. The tenant may terminate on "
+    "ninety (90) days' "
+    "notice. Insurance shall be at least $1.2 million. The landlord shall not charge "
+    "$75 for parking. "
     "The area is approximately 2,300 square feet.\n"
 )
 KOREAN = "발신인은 보증금 1억 2,000만 원을 지급하였습니다. 지연이자는 연 12%로 한다.\n"
@@ -81,7 +84,8 @@ TRUE = [
     ("The lease sets a late charge of 5%.", "5%"),
     ("The deposit is USD 8,500.00.", "USD 8,500.00"),
     (
-        "Insurance of at least $1,200,000 is required under the lease: insurance shall be at least $1,200,000.",
+        "Insurance of at least $1,200,000 is required under the lease: insurance shall "
+        "be at least $1,200,000.",
         "$1,200,000",
     ),
     ("The tenant may terminate on 90 days' notice.", "90 days"),

@@ -15,7 +15,8 @@ from verify.source import DictSource
 
 RECORD = (
     "DEPOSITION OF DANA REEVES. MR. KOFI OSEI wrote the e-mail. From: Osei, K. Ms. Reeves spoke to "
-    "J. van der Berg, to John Smith and to Mary Smith of Northgate Logistics, Inc. José Núñez left. "
+    "J. van der Berg, to John Smith and to Mary Smith of Northgate Logistics, Inc. "
+    "José Núñez left. "
     "김도윤은 주식회사 한빛물류와 계약하였다.\n"
 )
 

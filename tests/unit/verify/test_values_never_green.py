@@ -16,7 +16,8 @@ from verify.tables import Tables
 
 LEASE = (
     "This lease commenced on March 5, 2021 and was signed by both parties on February 26, 2021. "
-    "Rent of $4,250.00 per month is payable. The deposit is $8,500. The lease ends on March 4, 2026."
+    "Rent of $4,250.00 per month is payable. The deposit is $8,500. The lease ends "
+    "on March 4, 2026."
 )
 SOURCE = DictSource({"lease": ("Lease Agreement", LEASE)})
 TABLES = Tables()
