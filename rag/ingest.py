@@ -34,8 +34,8 @@ from rag.record import drop_documents_of, keep_aside, put_document, set_aside
 from rag.repair import rebuild, stale
 from rag.store import unpack
 
-_EMBED_BATCH: Final = 64
-"""Passages a transaction: a few seconds of work on one core, all that a kill can lose."""
+_EMBED_BATCH: Final = 128
+"""Passages a transaction: some seconds of work on one core, all that a kill can lose."""
 _CLUTTER: Final = frozenset({"thumbs.db", "desktop.ini", ".ds_store"})
 
 

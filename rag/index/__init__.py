@@ -49,6 +49,14 @@ class Index(Protocol):
         """How many ids it holds."""
         ...
 
+    def ids(self) -> set[str]:
+        """Every id it holds.
+
+        Raises:
+            Unavailable: The index is damaged: rebuild it.
+        """
+        ...
+
     def close(self) -> None:
         """Lets everything go."""
         ...

@@ -98,6 +98,12 @@ class ChromaIndex:
         except Exception as error:
             raise Unavailable("the vector index could not be counted") from error
 
+    def ids(self) -> set[str]:
+        try:
+            return set(self._collection.get(include=[])["ids"])
+        except Exception as error:
+            raise Unavailable("the vector index could not be read") from error
+
     def close(self) -> None:
         client, self._client, self._collection = self._client, None, None
         if client is not None:

@@ -38,6 +38,9 @@ class MemoryIndex:
     def count(self) -> int:
         return len(self._held)
 
+    def ids(self) -> set[str]:
+        return set(self._held)
+
     def close(self) -> None:
         """Nothing to let go."""
 

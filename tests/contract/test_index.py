@@ -45,6 +45,7 @@ def unit(*rows: int, size: int = 8) -> Vectors:
 def test_an_empty_index_finds_nothing(reopen) -> None:
     index = reopen()
     assert index.count() == 0
+    assert index.ids() == set()
     assert index.search(unit(0)[0], 5) == []
 
 
@@ -68,6 +69,7 @@ def test_adding_again_replaces(reopen) -> None:
     index.add(["a", "b"], unit(0, 1))
     index.add(["a"], unit(2))
     assert index.count() == 2
+    assert index.ids() == {"a", "b"}
     assert index.search(unit(2)[0], 1)[0][0] == "a"
 
 
