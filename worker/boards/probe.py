@@ -1,0 +1,194 @@
+"""Asks the driver through a child with a deadline: a dying card can make every call wait for ever.
+
+A child that stays silent is itself a verdict. It cannot be killed while it waits inside the kernel,
+so it is left where it is, nobody waits for it at shut-down, and no second one is started while it
+lives; should it come back, it is used again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from worker.boards import Samples, Survey, Trouble
+
+_FIRST_DEADLINE_S: Final = 15.0
+"""The first answer may include loading the driver's library and waking the cards."""
+_DEADLINE_S: Final = 5.0
+_MOST_BYTES: Final = 4 * 1024**2
+_KEPT_ENVIRONMENT: Final = ("PATH", "LD_LIBRARY_PATH", "LANG", "PYTHONPATH", "VIRTUAL_ENV")
+
+
+class Silent(Trouble, frozen=True, kw_only=True, tag="silent"):
+    """The driver did not answer in time."""
+
+    uuid: str = ""
+    """The card at which it fell silent; empty when it was the driver as a whole."""
+
+
+_Answer = Survey | Samples | Trouble
+
+
+class Probe:
+    """One child that reads the cards. Close it at the end; questions are asked one at a time."""
+
+    def __init__(
+        self,
+        *,
+        deadline_s: float = _DEADLINE_S,
+        first_deadline_s: float = _FIRST_DEADLINE_S,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Starts nothing yet.
+
+        Args:
+            deadline_s: How long one question may take.
+            first_deadline_s: The same for the first question to a new child.
+            environment: Added to the child's environment (`LD_LIBRARY_PATH` in tests).
+        """
+        self._deadline_s = deadline_s
+        self._first_deadline_s = first_deadline_s
+        self._environment = dict(environment or {})
+        self._child: asyncio.subprocess.Process | None = None
+        self._place = -1
+        self._asked = 0
+        self._owed = 0
+        """Answers a silent child still owes; its lines are dropped if they come after all."""
+        self._turn = asyncio.Lock()
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id, where there is one."""
+        return self._child.pid if self._child else None
+
+    async def survey(self) -> Survey | Trouble:
+        """All cards; `Silent` or another `Trouble` where the driver cannot be asked."""
+        answer = await self._ask("survey")
+        assert not isinstance(answer, Samples)
+        return answer
+
+    async def sample(self) -> Samples | Trouble:
+        """What all cards read now; `Silent` or another `Trouble` likewise."""
+        answer = await self._ask("sample")
+        assert not isinstance(answer, Survey)
+        return answer
+
+    async def close(self) -> None:
+        """Lets the child end; one that does not within a moment is left alone."""
+        child, self._child = self._child, None
+        if self._place >= 0:
+            os.close(self._place)
+            self._place = -1
+        if child is None:
+            return
+        if child.stdin is not None:
+            child.stdin.close()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(child.wait(), 0.1 if self._owed else 2.0)
+            return
+        with contextlib.suppress(ProcessLookupError):
+            child.send_signal(signal.SIGKILL)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(child.wait(), 0.5)
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    async def _ask(self, question: str) -> _Answer:
+        async with self._turn:
+            child = await self._living()
+            assert child.stdin is not None
+            assert child.stdout is not None
+            wait_s = self._deadline_s if self._asked else self._first_deadline_s
+            self._asked += 1
+            try:
+                if not self._owed:
+                    child.stdin.write(question.encode("ascii") + b"\n")
+                    await child.stdin.drain()
+                    self._owed = 1
+                    self._question = question
+                line = await asyncio.wait_for(child.stdout.readline(), wait_s)
+            except TimeoutError:
+                return self._silence(wait_s)
+            except ConnectionError:
+                line = b""
+            self._owed = 0
+            if not line:
+                return await self._ended()
+            answer = msgspec.json.decode(line, type=_Answer)
+            if isinstance(answer, Trouble):
+                await self.close()  # the next question gets a fresh start
+                return answer
+            if self._question != question:  # what a silent child owed came late
+                return await self._again(child, question)
+            return answer
+
+    async def _again(self, child: asyncio.subprocess.Process, question: str) -> _Answer:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(question.encode("ascii") + b"\n")
+        self._owed, self._question = 1, question
+        try:
+            line = await asyncio.wait_for(child.stdout.readline(), self._deadline_s)
+        except TimeoutError:
+            return self._silence(self._deadline_s)
+        self._owed = 0
+        return msgspec.json.decode(line, type=_Answer) if line else await self._ended()
+
+    async def _living(self) -> asyncio.subprocess.Process:
+        if self._child is not None and self._child.returncode is None:
+            return self._child
+        if self._place >= 0:
+            os.close(self._place)
+        self._place = os.memfd_create("secondchair-boards")
+        self._asked = self._owed = 0
+        environment = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
+        self._child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "worker.boards.nvml",
+            str(self._place),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            pass_fds=(self._place,),
+            limit=_MOST_BYTES,
+            env=environment | self._environment,
+            start_new_session=True,
+        )
+        return self._child
+
+    def _silence(self, waited_s: float) -> Silent:
+        at = os.pread(self._place, 96, 0).decode("ascii", "replace").strip(" \0")
+        card = "" if at in ("", "driver") else at
+        where = f"while it read card {card}" if card else "as a whole"
+        return Silent(
+            kind="silent",
+            uuid=card,
+            reason=f"the driver has not answered for {waited_s:.0f} seconds, {where}",
+            next_step="look for Xid lines in `dmesg`; a restart of the box is usually needed",
+        )
+
+    async def _ended(self) -> Trouble:
+        """The reader itself went away, or never started."""
+        await self.close()
+        return Trouble(
+            kind="driver_error",
+            reason="the program that reads the cards ended without an answer",
+            next_step="run `python -m worker.boards.nvml 1` by hand to see why",
+        )
+
+
+async def survey_once(environment: Mapping[str, str] | None = None) -> Survey | Trouble:
+    """One survey by a child of its own, for commands."""
+    probe = Probe(environment=environment)
+    try:
+        return await probe.survey()
+    finally:
+        await probe.close()
