@@ -83,7 +83,7 @@ def compare(
         total += word.weight
         held += word.weight * (1.0 if found >= OWN_PART else found)
         if found < (OTHER_ITEM if word.beyond else SHARED):
-            missing.append(word.stem)
+            missing.append(word.word)
     turned = run == 0 and bool(_DIRECTIONS & {*clause.run[:1], *around.run[:1]})
     score = held / total if total else 0.0
     return Agreement(
@@ -155,12 +155,14 @@ def _of_the_words(
     clause: Clause, around: Surroundings, granted: frozenset[str], turned: bool
 ) -> str:
     strangers = [
-        name for name in clause.names if around.weight_of(name) < SHARED and name not in granted
+        name
+        for name in clause.names
+        if around.weight_of(stem(name)) < SHARED and stem(name) not in granted
     ]
     if strangers:
         return f"the record does not name {strangers[0].title()} there"
     stems = [stem(word) for word in around.own]
-    places = [stems.index(name) for name in clause.names if name in stems]
+    places = [stems.index(stem(name)) for name in clause.names if stem(name) in stems]
     if places != sorted(places):
         return "the record names them in another order"
     if turned:

@@ -93,7 +93,8 @@ def judge_authority_cite(
         return _by_form(reply, span, source, documents)
     infos = in_scope(source, documents)
     named = named_document(reply, span, source, documents)
-    first = [info for info in infos if info.id in named.documents]
+    loose = named.carried or named.guessed
+    first = [info for info in infos if info.id in named.documents and not loose]
     held = _holding(cite, first or infos, source, tables)
     if held:
         return _compare_cite(reply, cite, held, source)
@@ -250,7 +251,8 @@ def _by_form(
                 reason="The record holds this cite; the authority itself was not validated",
                 places=(Stretch(document=info.id, start=found.start(), end=found.end()),),
             )
-    verdict = Verdict.NOT_FOUND if named.documents else Verdict.CHECK
+    sure = named.documents and not (named.carried or named.guessed)
+    verdict = Verdict.NOT_FOUND if sure else Verdict.CHECK
     form = "well formed" if _known_form(reply[span[0] : span[1]]) else "not a form we know"
     return Judged(
         verdict=verdict, reason=f"Form only, not validated ({form}); the record does not hold it"

@@ -35,8 +35,9 @@ _WAS_TO = re.compile(r"(?i)\b(?:is|are|was|were|has|have|had)\s+to\b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClauseWord:
-    """A word of the clause as a stem."""
+    """A word of the clause, folded, and its stem."""
 
+    word: str
     stem: str
     weight: float
     """Nearer words weigh more, 1.0 to 0.3."""
@@ -63,7 +64,7 @@ class Clause:
     sequence: frozenset[str]
     """Words of order: first, again, last."""
     names: tuple[str, ...]
-    """Stems of capitalised words in their order: who or what the clause is about."""
+    """Capitalised words, folded, in their order: who or what the clause is about."""
     deadline: bool
     obliged: bool
     """It speaks of what shall or may be, not of what was."""
@@ -88,6 +89,7 @@ def clause_of(
     whole = sentence_start(text, item[0], max(0, item[0] - LEFT_CHARS))
     end = sentence_end(text, item[1], min(len(text), item[1] + RIGHT_CHARS))
     start = _after_colon(text, whole, item[0])
+    start, end = _between_semicolons(text, start, item, end)
     before = _weighed(text, start, item[0], others, backward=True)
     after = _weighed(text, item[1], end, others, backward=False)
     left, right = words_of(fold(text[start : item[0]])), words_of(fold(text[item[1] : end]))
@@ -119,11 +121,11 @@ def _names(text: str, start: int, item: Span, end: int, own: frozenset[str]) -> 
     words = _CAPITALISED.findall(text[start : item[0]] + " " + text[item[1] : end])
     folded = [fold(word) for word in words]
     names = (
-        stem(word)
+        word
         for word in folded
         if word not in COMMON_CAPITALS and word not in REPORTING_WORDS and carries_event(word)
     )
-    return tuple(dict.fromkeys(name for name in names if name in own))
+    return tuple(dict.fromkeys(name for name in names if stem(name) in own))
 
 
 def _after_colon(text: str, start: int, at: int) -> int:
@@ -133,6 +135,16 @@ def _after_colon(text: str, start: int, at: int) -> int:
     if colon >= 0 and any(map(carries_event, words_of(fold(left[colon:])))):
         return start + colon + 1
     return start
+
+
+def _between_semicolons(text: str, start: int, item: Span, end: int) -> tuple[int, int]:
+    """The part of the clause between semicolons that holds the item, if it says anything."""
+    low = text.rfind("; ", start, item[0])
+    high = text.find("; ", item[1], end)
+    low = start if low < 0 else low + 1
+    high = end if high < 0 else high
+    said = text[low : item[0]] + " " + text[item[1] : high]
+    return (low, high) if any(map(carries_event, words_of(fold(said)))) else (start, end)
 
 
 def _own_part(text: str, start: int, item: Span, end: int, others: Sequence[Span]) -> list[str]:
@@ -166,7 +178,9 @@ def _weighed(
             bound = backward and not beyond and distance < BESIDE_ITEM
             if _counts(word, bound=bound):
                 weight = max(0.3, 1.0 - 0.08 * len(found))
-                found.append(ClauseWord(stem=stem(word), weight=weight, beyond=bool(beyond)))
+                found.append(
+                    ClauseWord(word=word, stem=stem(word), weight=weight, beyond=bool(beyond))
+                )
     return found
 
 

@@ -126,8 +126,9 @@ class FigureSearch:
         ]
         self.clause = clause_of(reply, span, others, self.named.naming)
         scope = in_scope(source, documents)
-        self._named = [info for info in scope if info.id in self.named.documents]
-        self._rest = [info for info in scope if info.id not in self.named.documents]
+        named = () if self.named.guessed else self.named.documents
+        self._named = [info for info in scope if info.id in named]
+        self._rest = [info for info in scope if info.id not in named]
         self._heavy = [word.stem[:5] for word in self.clause.words if word.weight >= 0.6]
 
     def verdict(self) -> Judged:
@@ -245,7 +246,7 @@ class FigureSearch:
         """The value does not stand where it should."""
         if self._named:
             others, _ = self._held(info for info in self._rest if supports_facts(info))
-            if others and others[0].agreement.good:
+            if others and (others[0].agreement.good or self.named.carried):
                 return Judged(
                     verdict=Verdict.MISATTRIBUTED if self.named.exact else Verdict.CHECK,
                     reason=f"It stands in {others[0].info.title}, "

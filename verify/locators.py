@@ -202,12 +202,18 @@ def _read(kind: CiteKind, match: re.Match[str]) -> RecordCite | None:
     if inner and serial is not None:
         serial, serial_end = _range(serial, inner)
         serial, serial_end = serial_end, None
+    name = found.get("name") or ""
+    kept = _without_signal(name)
+    skipped = name.find(kept) if kept else len(name)
+    start = match.start("name") + skipped if name else match.start()
+    while name and match.string[start].isspace():
+        start += 1
     return RecordCite(
-        start=match.start(),
+        start=start,
         end=match.end(),
         kind=kind,
         label=label or (found.get("paper") or ""),
-        name=_without_signal(found.get("name") or ""),
+        name=kept,
         page=page,
         page_end=page_end,
         line=line,

@@ -24,6 +24,9 @@ _SPEAKER = re.compile(
 )
 
 
+_SIGNAL = re.compile(r"\s{0,4}(?:(?:See|see|Accord|accord|Cf\.|cf\.)(?:\s+also)?,?\s{1,4})?")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Attribution:
     """To what the reply attributes an item; every part empty or None where it names none."""
@@ -32,6 +35,10 @@ class Attribution:
     """The document; several where the name fits several, and then none of them is certain."""
     exact: bool = False
     """Named by its whole title, exhibit label, docket number or Bates label."""
+    carried: bool = False
+    """The item's own sentence names nothing; its paragraph last spoke of this document."""
+    guessed: bool = False
+    """The paragraph names nothing either; it is the only document the reply names at all."""
     naming: tuple[tuple[int, int], ...] = ()
     """The stretches of the reply that name documents or places: they are not about the event."""
     place: RecordCite | None = None
@@ -66,12 +73,16 @@ def named_document(
     ]
     names = [*titles, *_as_names(resolved)]
     start, end = _sentence(reply, span, titles)
+    end = _with_cite_sentence(reply, end, cites)
     chosen = _nearest(names, span, start, end)
     if chosen is None or (chosen not in titles and chosen.end <= span[0]):
         chosen = _introducing(titles, span, reply) or chosen
     if chosen is None:
         loose = loose_titles(_blank(reply, span)[start:end], start, infos)
-        chosen = loose[0] if loose else _earlier(names, span, reply)
+        chosen = loose[0] if loose else None
+    carried = _in_paragraph(titles, span, reply) if chosen is None else None
+    guessed = _only(names) if chosen is None and carried is None else None
+    chosen = chosen or carried or guessed
     naming = tuple((named.start, named.end) for named in names)
     naming += tuple((cite.start, cite.end) for cite in pointers)
     near = [
@@ -85,7 +96,9 @@ def named_document(
     sure = place is not None and _belongs(place, span, chosen, titles, reply)
     return Attribution(
         documents=chosen.documents if chosen else (),
-        exact=bool(chosen and chosen.exact),
+        exact=bool(chosen and chosen.exact and not carried and not guessed),
+        carried=bool(carried),
+        guessed=bool(guessed),
         naming=tuple(sorted(set(naming))),
         place=place,
         places=found.places if found and found.certain and sure else (),
@@ -172,13 +185,25 @@ def _introducing(names: Sequence[Named], span: tuple[int, int], reply: str) -> N
     return before[-1] if introduction else None
 
 
-def _earlier(names: Sequence[Named], span: tuple[int, int], reply: str) -> Named | None:
-    before = [named for named in names if named.end <= span[0]]
-    paragraph = [named for named in before if "\n\n" not in reply[named.end : span[0]]]
-    if paragraph:
-        return paragraph[-1]
-    every = {named.documents for named in names}
-    return names[0] if len(every) == 1 else None
+def _with_cite_sentence(reply: str, end: int, cites: Sequence[RecordCite]) -> int:
+    """A sentence that is nothing but a cite belongs to the one before it: "In May. Ex. A."."""
+    for cite in cites:
+        if cite.start >= end and _SIGNAL.fullmatch(reply[end : cite.start]):
+            return cite.end
+    return end
+
+
+def _in_paragraph(titles: Sequence[Named], span: tuple[int, int], reply: str) -> Named | None:
+    """The title last named before the item in its paragraph."""
+    before = [title for title in titles if title.end <= span[0]]
+    if before and "\n\n" not in reply[before[-1].end : span[0]]:
+        return before[-1]
+    return None
+
+
+def _only(names: Sequence[Named]) -> Named | None:
+    """The one document that a reply names anywhere."""
+    return names[0] if len({named.documents for named in names}) == 1 else None
 
 
 def _speaker(reply: str, start: int, span: tuple[int, int]) -> str:

@@ -51,6 +51,14 @@ _FORMS: tuple[tuple[str, bool, re.Pattern[str]], ...] = (
         ),
     ),
     (
+        "sum",
+        True,
+        re.compile(
+            rf"(?P<terms>{_F}(?:\s*(?:plus|\+)\s*{_F})+)\s*,?\s*(?:is|are|equals?|makes?|=)"
+            rf"[^.;{_F[1:-1]}]{{0,10}}(?P<result>{_F})"
+        ),
+    ),
+    (
         "difference",
         True,
         re.compile(

@@ -34,6 +34,7 @@ _ABBREVIATION = re.compile(
     r"|e\.g|i\.e|[A-Z])\.$"
 )
 _NUMBERED = re.compile(r"\b(?:No|Nos)\.$")
+_KOREAN_DATE = re.compile(r"(?:\d{4}|['’]\d\d|\d{1,2})\.\s?\d{1,2}\.(?:\s?\d{1,2}\.)?$")
 _AFTER_DIGIT = re.compile(r"(?P<list>(?:^|\n)[ \t]*\d{1,3})\.$|\d\.$")
 _SENTENCE_END = re.compile(
     r"[.!?。][\"')\]”’]{0,2}\d{0,2}(?=\s)|다\.(?=\s)|。"
@@ -139,6 +140,8 @@ def _ends(text: str, found: re.Match[str], low: int) -> bool:
     number = _AFTER_DIGIT.search(text, before, stop)
     if number and number["list"]:
         return False
+    if number and CJK.match(following):
+        return not _KOREAN_DATE.search(text, max(low, found.start() - 14), stop)
     if number and not following.isupper():
         return following in "\"'“‘([" or bool(re.match(r"\s*\n[^\S\n]*\n", rest))
     return True

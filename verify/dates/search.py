@@ -77,8 +77,9 @@ class DateSearch:
         others = [(mention.start, mention.end) for mention in mentions if mention is not item]
         self.clause = clause_of(reply, span, others, self.named.naming)
         scope = in_scope(source, documents)
-        self._named = [info for info in scope if info.id in self.named.documents]
-        self._rest = [info for info in scope if info.id not in self.named.documents]
+        named = () if self.named.guessed else self.named.documents
+        self._named = [info for info in scope if info.id in named]
+        self._rest = [info for info in scope if info.id not in named]
         self._heavy = [word.stem[:5] for word in self.clause.words if word.weight >= 0.6]
 
     def verdict(self, readings: tuple[PartialDate, ...]) -> Judged:
@@ -244,7 +245,7 @@ class DateSearch:
         said = in_words(readings)
         if self._named:
             others = self._held([info for info in self._rest if supports_facts(info)], readings)
-            if others and others[0].agreement.good:
+            if others and (others[0].agreement.good or self.named.carried):
                 exact = self.named.exact
                 return Judged(
                     verdict=Verdict.MISATTRIBUTED if exact else Verdict.CHECK,

@@ -194,7 +194,7 @@ def named(reply: str, item: str) -> tuple[tuple[str, ...], bool]:
         ("It is ITEM (Ex. A at 2).", ("lease",), True),
         ("It is ITEM. (Complaint (Dkt. 1))", ("compl",), True),
         ("It is ITEM, see NG-000213.", ("depo",), True),
-        ("Lease Agreement is long. In it stands ITEM.", ("lease",), True),
+        ("Lease Agreement is long. In it stands ITEM.", ("lease",), False),
         ("It is ITEM.", (), False),
         ("Lease Agreement says a. Deposition of Dana Reeves says ITEM.", ("depo",), True),
     ],
