@@ -104,6 +104,7 @@ class Box:
                 str(self.folder),
                 str(self.socket),
                 *more,
+                stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
                 env=environment,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import hashlib
+import os
 import sys
 from pathlib import Path
 
@@ -156,6 +157,8 @@ async def main(state: Path, socket: Path, ping_s: float = 20.0) -> None:
     )
     await runner.start()
     await server.start()
+    # Whoever started it holds its standard input, so none is left behind by a test that failed.
+    asyncio.get_running_loop().add_reader(0, lambda: os.read(0, 1) or os._exit(0))
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     await asyncio.get_running_loop().create_future()
