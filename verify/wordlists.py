@@ -11,11 +11,11 @@ FUNCTION_WORDS = frozenset(
     their them theirs we our us you your i my me who whom whose which what when where how also
     any some all both either each other another one ones following follows follow above below
     herein hereof thereof hereby day date calendar time year month later after before prior until
-    till since no plus minus der die das den dem des ein eine einen einem und oder mit von vom zum zur im am
-    ist war wurde worden hat haben sich auf aus bei nach vor bis für le la les un une des du de
-    et ou à au aux en par pour sur dans est a été avait avoir être qui que se ce cette mr mrs ms
-    miss dr prof herr frau mme 이었다 이었습니다 이다 입니다 였다 였습니다 은 는 이 가 을 를 의
-    에 자 일자 날 및 와 과 그 이후 이전 이날
+    till since no plus minus der die das den dem des ein eine einen einem und oder mit von vom
+    zum zur im am ist war wurde worden hat haben sich auf aus bei nach vor bis für le la les un
+    une des du de et ou à au aux en par pour sur dans est a été avait avoir être qui que se ce
+    cette mr mrs ms miss dr prof herr frau mme 이었다 이었습니다 이다 입니다 였다 였습니다 은 는
+    이 가 을 를 의 에 자 일자 날 및 와 과 그 이후 이전 이날
     """.split()
 )
 """Words that say nothing of an event (English, German, French)."""
