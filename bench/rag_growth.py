@@ -23,8 +23,10 @@ from typing import Any
 from protocol.ids import MatterId
 from protocol.record import Matter
 from rag.embedding import HashEmbedder
-from rag.ingest import embed_waiting, read_waiting, take_in
+from rag.ingest import embed_waiting
+from rag.intake import take_in
 from rag.matters import OpenMatter, create, erase
+from rag.reading import DirectReader, read_waiting
 from rag.retrieve import Filters, retrieve
 from rag.rewriting import NoRewriter
 
@@ -81,7 +83,7 @@ def one(place: Path, passages: int, seed: int) -> Row:
         with create(place / "one", _value(1)) as matter:
             start = time.perf_counter()
             take_in(matter, Path(given))
-            read_waiting(matter)
+            read_waiting(matter, reader=DirectReader())
             row["passages"] = matter.store.passage_count()
             row["read_per_s"] = round(row["passages"] / (time.perf_counter() - start), 1)
             start = time.perf_counter()
@@ -141,7 +143,7 @@ def many(place: Path, matters: int, most_open: int, seed: int) -> Row:
         _file(given / "a.txt", 50, [*words, MARKER] if number == 0 else words, chance)
         with create(place / "matters" / f"M-{number:04d}", _value(number)) as matter:
             take_in(matter, given)
-            read_waiting(matter)
+            read_waiting(matter, reader=DirectReader())
             embed_waiting(matter, embedder=embedder)
             matter.index()
         (given / "a.txt").unlink()

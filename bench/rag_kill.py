@@ -19,6 +19,7 @@ from protocol.record import Matter
 from rag.embedding import HashEmbedder
 from rag.ingest import IngestProgress, ingest
 from rag.matters import OpenMatter, create
+from rag.reading import DirectReader
 from rag.repair import damage, stale
 from rag.retrieve import retrieve
 
@@ -58,7 +59,7 @@ def child(folder: Path, place: Path) -> None:
         print(progress.stage, progress.done, flush=True)
 
     with matter:
-        ingest(matter, embedder=embedder(), folder=folder, on_progress=say)
+        ingest(matter, embedder=embedder(), folder=folder, reader=DirectReader(), on_progress=say)
     print("done", flush=True)
 
 

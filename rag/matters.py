@@ -7,7 +7,6 @@ removing it. An `OpenMatter` also answers what the checker asks of a record
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import random
@@ -30,6 +29,7 @@ from protocol.record import (
     Matter,
     PageInfo,
 )
+from rag.disk import take_lock, write_durably
 from rag.embedding import Vectors
 from rag.index import Index, healthy, open_index
 from rag.sheets import SheetCache
@@ -72,7 +72,7 @@ class OpenMatter:
         self.folder = folder
         if not (folder / "matter.json").is_file():
             raise NotFound("no such matter")
-        self._lock = _take_lock(folder / "lock")
+        self._lock = take_lock(folder / "lock")
         try:
             self.manifest = _read_manifest(folder)
             self.store = Store(folder / "record.sqlite")
@@ -321,7 +321,7 @@ def erase(folder: Path) -> None:
     """
     if not (folder / "matter.json").is_file():
         raise NotFound("no such matter")
-    lock = _take_lock(folder / "lock")
+    lock = take_lock(folder / "lock")
     try:
         # The manifest goes first: a half-removed folder is no longer a matter.
         (folder / "matter.json").unlink(missing_ok=True)
@@ -342,44 +342,6 @@ def _write_manifest(folder: Path, manifest: Manifest) -> None:
     write_durably(folder / "matter.json", content)
 
 
-def write_durably(path: Path, content: bytes) -> None:
-    """Writes a file so that after a crash it holds all of the content or what it held before."""
-    fresh = path.with_name(f".{path.name}.new")
-    with fresh.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    fresh.chmod(0o600)
-    fresh.replace(path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Puts a folder's names on disk."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def sha256_of(text: str) -> str:
     """The hash by which a text version is known."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _take_lock(path: Path) -> int:
-    """The matter's lock as an open file descriptor; closing it gives the lock back."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        owner = os.pread(handle, 20, 0).decode("ascii", "replace").strip()
-        os.close(handle)
-        raise Unavailable(
-            f"the matter is open in process {owner or 'unknown'}",
-            next_step="ask through the worker that has it, or stop that process",
-        ) from error
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, str(os.getpid()).encode(), 0)
-    return handle

@@ -43,7 +43,8 @@ class EmbedderPool:
             processes: How many; each holds the model once (about 0.5 GB).
             **options: The same as of `ModelEmbedder`.
         """
-        self._one = ModelEmbedder(folder, **options)
+        self.one = ModelEmbedder(folder, **options)
+        """The model in this process, for what needs no pool."""
         self._folder = folder
         self._options = options
         self._processes = processes
@@ -52,24 +53,24 @@ class EmbedderPool:
     @property
     def identity(self) -> str:
         """That of the model."""
-        return self._one.identity
+        return self.one.identity
 
     @property
     def dimensions(self) -> int:
         """That of the model."""
-        return self._one.dimensions
+        return self.one.dimensions
 
     @property
     def max_tokens(self) -> int:
         """That of the model."""
-        return self._one.max_tokens
+        return self.one.max_tokens
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        return self._one.count_tokens(texts)
+        return self.one.count_tokens(texts)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         if len(texts) <= _PIECE or self._processes < 2:
-            return self._one.embed(texts)
+            return self.one.embed(texts)
         order = sorted(range(len(texts)), key=lambda at: len(texts[at]))  # like lengths together
         pieces = [order[at : at + _PIECE] for at in range(0, len(order), _PIECE)]
         try:
@@ -90,7 +91,7 @@ class EmbedderPool:
         return out
 
     def embed_question(self, text: str) -> Vectors:
-        return self._one.embed_question(text)
+        return self.one.embed_question(text)
 
     def close(self) -> None:
         """Ends the processes; the next `embed` starts them again."""

@@ -14,6 +14,7 @@ from rag.embedding import HashEmbedder
 from rag.ingest import ingest
 from rag.matters import OpenMatter, create
 from rag.paged import PagedText, page_spans
+from rag.reading import DirectReader
 
 
 def make_paged(text: str, **values: object) -> PagedText:
@@ -43,6 +44,19 @@ def paged() -> Callable[..., PagedText]:
 @pytest.fixture
 def embedder() -> HashEmbedder:
     return HashEmbedder()
+
+
+@pytest.fixture(autouse=True)
+def read_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ingest reads in this process, which saves a child a test; another test is about the child."""
+
+    class Here(DirectReader):
+        def __enter__(self) -> Here:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+    monkeypatch.setattr("rag.ingest.ChildReader", Here)
 
 
 @pytest.fixture

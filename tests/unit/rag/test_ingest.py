@@ -9,13 +9,15 @@ import pytest
 
 from protocol.errors import Conflict, NotFound, Unavailable
 from protocol.record import DocumentClass, LedgerState
-from rag import ingest as subject
+from rag import intake, reading
 from rag.embedding import HashEmbedder
-from rag.ingest import embed_waiting, ingest, ledger, read_again, read_waiting, take_in
+from rag.ingest import IngestProgress, embed_waiting, ingest, ledger
+from rag.intake import take_in
 from rag.loaders import LoadOptions
 from rag.lookup import find
 from rag.matters import OpenMatter
 from rag.paged import PagedText
+from rag.reading import DirectReader, read_again, read_waiting
 from rag.record import note_output
 from rag.removal import quarantine
 from rag.repair import damage, stale
@@ -66,8 +68,8 @@ def test_a_second_run_changes_and_reads_nothing(
 ) -> None:
     ingest(empty_matter, embedder=embedder, folder=given)
     before = snapshot(empty_matter)
-    monkeypatch.setattr(subject, "load", lambda *_, **__: pytest.fail("read again"))
-    monkeypatch.setattr(subject, "_copy", lambda *_: pytest.fail("copied again"))
+    monkeypatch.setattr(reading, "load", lambda *_, **__: pytest.fail("read again"))
+    monkeypatch.setattr(intake, "_copy", lambda *_: pytest.fail("copied again"))
     ingest(empty_matter, embedder=embedder, folder=given)
     assert snapshot(empty_matter) == before
 
@@ -77,7 +79,7 @@ def test_a_touched_file_with_the_same_bytes_is_not_read_again(
 ) -> None:
     ingest(empty_matter, embedder=embedder, folder=given)
     os.utime(given / "a.txt", (1, 1))
-    monkeypatch.setattr(subject, "load", lambda *_, **__: pytest.fail("read again"))
+    monkeypatch.setattr(reading, "load", lambda *_, **__: pytest.fail("read again"))
     ingest(empty_matter, embedder=embedder, folder=given)
     assert states(empty_matter)["a.txt"] is LedgerState.INDEXED
 
@@ -112,13 +114,13 @@ def test_reading_again_keeps_ids_old_texts_and_quarantine(
     ingest(empty_matter, embedder=embedder, folder=given)
     before = {info.name: info for info in empty_matter.documents()}
     quarantine(empty_matter, before["a.txt"].id)
-    real = subject.load
+    real = reading.load
 
     def better(path: Path, *, name: str, options: LoadOptions) -> tuple[PagedText, ...]:
         (given / "better.txt").write_text(real(path, name=name, options=options)[0].text + "More.")
         return real(given / "better.txt", name=name, options=options)
 
-    monkeypatch.setattr(subject, "load", better)
+    monkeypatch.setattr(reading, "load", better)
     read_again(empty_matter, ["a.txt", "b.txt"])
     ingest(empty_matter, embedder=embedder)
     after = {info.name: info for info in empty_matter.documents()}
@@ -167,7 +169,7 @@ class _Stop(Exception):
 
 @pytest.mark.parametrize("stage", ["copying", "reading", "embedding", "indexing"])
 def test_a_run_that_is_stopped_goes_on(empty_matter, embedder, given, stage: str) -> None:
-    def stop(progress: subject.IngestProgress) -> None:
+    def stop(progress: IngestProgress) -> None:
         if progress.stage == stage and progress.done:
             raise _Stop
 
@@ -185,14 +187,14 @@ def test_a_file_that_still_waits_says_so_and_words_answer_before_vectors(
     take_in(empty_matter, given)
     row = next(row for row in ledger(empty_matter).rows if row.name == "a.txt")
     assert (row.state, row.reason) == (LedgerState.SKIPPED, "not read yet")
-    read_waiting(empty_matter)
+    read_waiting(empty_matter, reader=DirectReader())
     assert retrieve(empty_matter, "rent", embedder=embedder)[0].passage.text == "The rent is due."
     embed_waiting(empty_matter, embedder=embedder)
     assert retrieve(empty_matter, "rent", embedder=embedder)[0].passage.text == "The rent is due."
 
 
 def test_progress_is_counted(empty_matter, embedder, given) -> None:
-    seen: list[subject.IngestProgress] = []
+    seen: list[IngestProgress] = []
     ingest(empty_matter, embedder=embedder, folder=given, on_progress=seen.append)
     assert list(dict.fromkeys(each.stage for each in seen)) == [
         "copying",
@@ -260,14 +262,14 @@ def test_our_own_output_comes_back_as_model_output_in_any_layout(
 def test_a_loader_that_crashes_leaves_the_file_named_and_the_run_going(
     empty_matter, embedder, given, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = subject.load
+    real = reading.load
 
     def load(path: Path, *, name: str, options: object):  # type: ignore[no-untyped-def]
         if name == "b.txt":
             raise RuntimeError("secret words of the document")
         return real(path, name=name, options=options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(subject, "load", load)
+    monkeypatch.setattr(reading, "load", load)
     found = ingest(empty_matter, embedder=embedder, folder=given)
     row = next(row for row in found.rows if row.name == "b.txt")
     assert row.state is LedgerState.FAILED

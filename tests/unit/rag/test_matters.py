@@ -14,8 +14,9 @@ import pytest
 from protocol.errors import Conflict, Damaged, NotFound, Unavailable
 from protocol.ids import DocumentId, MatterId
 from protocol.record import DateOrder, DocumentClass, Matter
+from rag.disk import write_durably
 from rag.ingest import ingest
-from rag.matters import OpenMatter, create, erase, matters_in, write_durably
+from rag.matters import OpenMatter, create, erase, matters_in
 
 VALUE = Matter(
     id=MatterId("M-0001"), title="A v. B", opened_at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
