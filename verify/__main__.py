@@ -129,9 +129,7 @@ def _answer(row: dict[str, Any], record: OpenRecord) -> dict[str, Any]:
     return {
         "id": row["id"],
         "verdict": judged.verdict.value,
-        "source": [
-            {"doc": s.document, "start": s.start, "end": s.end} for s in _source(judged)
-        ],
+        "source": [{"doc": s.document, "start": s.start, "end": s.end} for s in _source(judged)],
         "page": page,
         "reason": judged.reason,
         "diff": judged.diff,

@@ -99,7 +99,7 @@ def best_alignment(
     same = _same(words, record)
     omit = np.full(len(record) + 1, omit_cost)
     for j, unit in enumerate(record):
-        if unit.marker or unit.glued and unit.key.isdigit() and len(unit.key) <= 3:
+        if unit.marker or (unit.glued and unit.key.isdigit() and len(unit.key) <= 3):
             omit[j + 1] = _NOTE
     omit[0] = 0.0
     whole = np.cumsum(omit)

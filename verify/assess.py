@@ -151,9 +151,7 @@ class _Walk:
     ) -> None:
         """Types words left over at an edge of the quotation."""
         words = [self.quotation.words[i].unit for i in quoted]
-        if len(held) == 1 and self._runs_into(
-            words, self.record[held[0]], back=previous is None
-        ):
+        if len(held) == 1 and self._runs_into(words, self.record[held[0]], back=previous is None):
             self.edits.append(
                 Edit(
                     kind=EditKind.DAMAGE,
@@ -175,7 +173,9 @@ class _Walk:
             if is_damage(words, [self.record[j] for j in held], is_word=self.setting.is_word):
                 return held
         beside = at - 1 if back else at + 1
-        if 0 <= beside < len(self.record) and self._runs_into(words, self.record[beside], back=back):
+        if 0 <= beside < len(self.record) and self._runs_into(
+            words, self.record[beside], back=back
+        ):
             return [beside]
         return []
 
@@ -190,7 +190,11 @@ class _Walk:
         word, unit = self.quotation.words[i], self.record[j]
         if word.bracket:
             same = word.unit.key == unit.key
-            why = "a letter changed, shown by brackets" if same else "an ending changed, shown by brackets"
+            why = (
+                "a letter changed, shown by brackets"
+                if same
+                else "an ending changed, shown by brackets"
+            )
             short = len(word.outside) < 3 or word.outside in _SMALL or find_danger([unit.key])
             kind = EditKind.DOUBT if short and not same else EditKind.DISCLOSED
             self.edits.append(Edit(kind=kind, record=unit.raw, reply=word.unit.raw, why=why))
@@ -205,7 +209,11 @@ class _Walk:
             self.edits.append(edit)
 
     def _between(
-        self, previous: tuple[int, int] | None, here: tuple[int, int], quoted: list[int], held: list[int]
+        self,
+        previous: tuple[int, int] | None,
+        here: tuple[int, int],
+        quoted: list[int],
+        held: list[int],
     ) -> None:
         if previous is None:
             if quoted:
@@ -257,8 +265,15 @@ class _Walk:
         if danger is not None:
             kind, why = EditKind.DOUBT, f'the words left out hold "{danger}"'
         elif "bracket" in kinds:
-            stands = f'stands for "{" ".join(unit.raw for unit in units[:14])}"' if units else "is an addition"
-            kind, why = EditKind.DOUBT, f"what is in brackets {stands}: whether that is right is for you to say"
+            stands = (
+                f'stands for "{" ".join(unit.raw for unit in units[:14])}"'
+                if units
+                else "is an addition"
+            )
+            kind, why = (
+                EditKind.DOUBT,
+                f"what is in brackets {stands}: whether that is right is for you to say",
+            )
         elif len(units) > max(MAX_GAP_WORDS[kind_] for kind_ in kinds):
             kind, why = EditKind.DOUBT, "the parts stand far apart in the record"
         elif kinds == {"citation"} and units and not any(unit.key.isdigit() for unit in units):
@@ -295,10 +310,15 @@ class _Walk:
             self._edge_before(before, start, first[1])
         if after is not None and len(self.quotation.words) not in self.quotation.gaps:
             self._edge_after(end, after, last[1], closes=closes)
-        for unit, other, between in ((before, start, start.before), (end, after, after.before if after else "")):
+        for unit, other, between in (
+            (before, start, start.before),
+            (end, after, after.before if after else ""),
+        ):
             if unit is not None and other is not None and between == "-" and other.glued:
                 if unit.key.isalpha() and other.key.isalpha():
-                    self._doubt(f"{unit.raw}-{other.raw}", "it begins or ends inside a compound word")
+                    self._doubt(
+                        f"{unit.raw}-{other.raw}", "it begins or ends inside a compound word"
+                    )
 
     def _edge_before(self, before: Unit, start: Unit, at: int) -> None:
         if not any(stop in start.before for stop in (*_STOPS, ";", ":")):
@@ -307,10 +327,19 @@ class _Walk:
             denied = before.key in _THAT and find_danger([earlier], groups=("denial",))
             if leads or denied:
                 words = f"{earlier} {before.raw}" if denied else before.raw
-                self._doubt(f"{words} {start.raw}", f'"{words}" stands right before it in the record')
+                self._doubt(
+                    f"{words} {start.raw}", f'"{words}" stands right before it in the record'
+                )
         signed = self.text[max(0, start.start - 1) : start.start]
-        if start.key[:1].isdigit() and (before.key in _SIGNS or signed in {"-", "–", ".", ","} and (
-            not start.glued or signed in {".", ","})) and not self._counts(before, signed):
+        if (
+            start.key[:1].isdigit()
+            and (
+                before.key in _SIGNS
+                or (signed in {"-", "–", ".", ","}
+                and (not start.glued or signed in {".", ","}))
+            )
+            and not self._counts(before, signed)
+        ):
             self._doubt(f"{before.raw}{start.raw}", "the sign before the number is cut off")
 
     def _negates(self, at: int) -> bool:
@@ -325,24 +354,34 @@ class _Walk:
     @staticmethod
     def _counts(before: Unit, signed: str) -> bool:
         """A dot or dash that belongs to the word before the number: "No.5", "Tr.-3"."""
-        return signed in {".", ",", "-", "–"} and before.key[-1:].isalpha() and before.key not in _SIGNS
+        return (
+            signed in {".", ",", "-", "–"}
+            and before.key[-1:].isalpha()
+            and before.key not in _SIGNS
+        )
 
     def _edge_after(self, end: Unit, after: Unit, at: int, *, closes: bool) -> None:
         stopped = any(stop in after.before for stop in _STOPS)
         following = [unit.key for unit in self.record[at + 1 : at + 4]]
         if not stopped and self._negates(at + 1) and not any(c in after.before for c in ",;:-"):
-            self._doubt(f"{end.raw} {after.raw}", f'"{after.raw}" follows right after it in the record')
+            self._doubt(
+                f"{end.raw} {after.raw}", f'"{after.raw}" follows right after it in the record'
+            )
         elif closes and not stopped:
             danger = find_danger(following[:1], groups=("condition",)) or find_danger(
                 [key for key in following if not key.isdigit()], groups=("condition",)
             )
             if danger is not None:
-                self._doubt(f"{end.raw}{after.before} {after.raw}",
-                            f'it closes with a full stop where the record goes on with "{danger}"')
+                self._doubt(
+                    f"{end.raw}{after.before} {after.raw}",
+                    f'it closes with a full stop where the record goes on with "{danger}"',
+                )
         if end.key[:1].isdigit() and after.key in _SCALES:
             self._doubt(f"{end.raw} {after.raw}", "the number goes on in the record")
         dense = "".join(unit.raw for unit in self.record[at + 1 : at + 4])
-        if not dense.isascii() and dense.startswith(("ない", "ません", "なかっ", "ず", "ぬ", "まい")):
+        if not dense.isascii() and dense.startswith(
+            ("ない", "ません", "なかっ", "ず", "ぬ", "まい")
+        ):
             self._doubt(end.raw + dense, "a negation follows right after it in the record")
 
     def _doubt(self, record: str, why: str) -> None:

@@ -31,7 +31,10 @@ _TESTIFIED: Final = re.compile(
     r"\b(?:testif\w+|answered|admitted|conceded|acknowledged|swore|witness said|deponent said)\b[^.;“\"]{0,40}\Z",
     re.IGNORECASE,
 )
-_SAID: Final = re.compile(r"\b(?:he|she|they|witness|deponent) (?:\w+ )?(?:said|stated|told|replied|explained)\b[^.;“\"]{0,40}\Z", re.IGNORECASE)
+_SAID: Final = re.compile(
+    r"\b(?:he|she|they|witness|deponent) (?:\w+ )?(?:said|stated|told|replied|explained)\b[^.;“\"]{0,40}\Z",
+    re.IGNORECASE,
+)
 _OF_THE_COURT: Final = re.compile(r"\b(?:the )?(?:court|majority)\b[^.;“\"]{0,60}\Z", re.IGNORECASE)
 
 
@@ -44,7 +47,9 @@ class Objection:
     reason: str
 
 
-def object_to(match: Match, said: Attribution, reply: str, at: int, record: OpenRecord) -> Objection | None:
+def object_to(
+    match: Match, said: Attribution, reply: str, at: int, record: OpenRecord
+) -> Objection | None:
     """What speaks against a place, the worst first; None when nothing does.
 
     Args:
@@ -91,7 +96,9 @@ def _place(match: Match, said: Attribution, reply: str, record: OpenRecord) -> O
         return None
     if cite.kind in (CiteKind.EXHIBIT, CiteKind.DOCKET) and cite.paragraph is None:
         return None
-    return Objection(verdict=Verdict.MISATTRIBUTED, reason=f"It stands {stands}, not where the reply says")
+    return Objection(
+        verdict=Verdict.MISATTRIBUTED, reason=f"It stands {stands}, not where the reply says"
+    )
 
 
 def _meets(place: Stretch, match: Match) -> bool:
@@ -109,7 +116,7 @@ def _page(
     labels = [page_of(layout, page).label for page in pages]
     by_label = any(label == str(page) for label in labels for page in asked)
     stands = _stands(match, record)
-    if by_label and not physical or by_count and (physical or not any(labels)):
+    if (by_label and not physical) or (by_count and (physical or not any(labels))):
         return None
     if by_count or by_label:
         return Objection(
@@ -119,7 +126,9 @@ def _page(
     if problem:
         return Objection(verdict=Verdict.MISATTRIBUTED, reason=f"{problem}; it stands {stands}")
     wanted = str(asked[0]) if len(asked) == 1 else f"{asked[0]}-{asked[-1]}"
-    return Objection(verdict=Verdict.MISATTRIBUTED, reason=f"It stands {stands}, not on page {wanted}")
+    return Objection(
+        verdict=Verdict.MISATTRIBUTED, reason=f"It stands {stands}, not on page {wanted}"
+    )
 
 
 def _stands(match: Match, record: OpenRecord) -> str:
@@ -148,9 +157,7 @@ def _speaker(
             )
         if not turn.who and turn.voice is Voice.PLAIN:
             return None
-        return Objection(
-            verdict=Verdict.CHECK, reason="The record does not name who speaks here"
-        )
+        return Objection(verdict=Verdict.CHECK, reason="The record does not name who speaks here")
     if same_person(said.speaker, turn.who):
         return None
     asked = ", in a question of counsel" if turn.voice is Voice.QUESTION else ""
@@ -172,7 +179,8 @@ def _asked(turn: Turn, before: str) -> Objection | None:
         )
     if _SAID.search(before):
         return Objection(
-            verdict=Verdict.CHECK, reason="These words stand in a question of counsel: who said them?"
+            verdict=Verdict.CHECK,
+            reason="These words stand in a question of counsel: who said them?",
         )
     return None
 
@@ -195,7 +203,8 @@ def _voice(match: Match, reply: str, at: int, record: OpenRecord) -> Objection |
         )
     if turn.voice is Voice.SYLLABUS:
         return Objection(
-            verdict=Verdict.CHECK, reason="It stands in the syllabus, which is not the court's opinion"
+            verdict=Verdict.CHECK,
+            reason="It stands in the syllabus, which is not the court's opinion",
         )
     return None
 

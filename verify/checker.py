@@ -88,9 +88,7 @@ def check(
     except Exception:
         notes.append("The checker could not read the record: nothing was checked.")
         return _nothing(answer, notes)
-    findings = tuple(
-        _finding(number, item, record) for number, item in enumerate(items, start=1)
-    )
+    findings = tuple(_finding(number, item, record) for number, item in enumerate(items, start=1))
     notes += [f"The search for {name} failed: they were not checked." for name in failed]
     claims = _claims(answer, findings, doubtful=bool(failed))
     marked = [f for f in findings if f.verdict is not Verdict.NOT_A_QUOTE]
@@ -149,25 +147,40 @@ def _items(
     source, tables = record.source, record.tables
     cites = tried("record cites", lambda: ((c.start, c.end) for c in find_record_cites(answer)))
     laws = tried("cites of law", lambda: _authorities(answer))
-    add(ItemKind.AUTHORITY_CITE, laws,
-        lambda s: judge_authority_cite(answer, s, source, scope, tables=tables))
-    add(ItemKind.RECORD_CITE, [c for c in cites if not _meets(c, titles)],
-        lambda s: judge_record_cite(answer, s, source, scope))
+    add(
+        ItemKind.AUTHORITY_CITE,
+        laws,
+        lambda s: judge_authority_cite(answer, s, source, scope, tables=tables),
+    )
+    add(
+        ItemKind.RECORD_CITE,
+        [c for c in cites if not _meets(c, titles)],
+        lambda s: judge_record_cite(answer, s, source, scope),
+    )
     dates = tried("dates", lambda: ((d.start, d.end) for d in find_dates(answer)))
-    add(ItemKind.DATE, [d for d in dates if not _meets(d, titles)],
-        lambda s: judge_date(answer, s, source, scope, tables=tables))
+    add(
+        ItemKind.DATE,
+        [d for d in dates if not _meets(d, titles)],
+        lambda s: judge_date(answer, s, source, scope, tables=tables),
+    )
     barred = [*titles, *cites, *dates, *(_with_case(answer, law) for law in laws)]
     figures = {}
+
     def figure_spans() -> Iterable[Span]:
         for figure in find_figures(answer, barred):
             figures[figure.start, figure.end] = figure
             yield figure.start, figure.end
+
     spans = tried("amounts and numbers", figure_spans)
     for money in (True, False):
-        add(ItemKind.AMOUNT if money else ItemKind.NUMBER,
+        add(
+            ItemKind.AMOUNT if money else ItemKind.NUMBER,
             [s for s in spans if figures[s].money is money],
-            lambda s: judge_figure(answer, s, source, scope, tables=tables))
-    names = tried("names", lambda: ((n.start, n.end) for n in find_names(answer, [*barred, *taken])))
+            lambda s: judge_figure(answer, s, source, scope, tables=tables),
+        )
+    names = tried(
+        "names", lambda: ((n.start, n.end) for n in find_names(answer, [*barred, *taken]))
+    )
     add(ItemKind.NAME, names, lambda s: judge_name(answer, s, source, scope, tables=tables))
     return sorted(made, key=lambda item: (item.start, item.end)), failed
 
@@ -189,7 +202,10 @@ def _quotes(
     for mark in marks:
         judged = _safely(lambda mark=mark: _judge_mark(answer, mark, record, scope, user_text))  # type: ignore[misc]
         item = _Item(
-            kind=ItemKind.QUOTE, start=mark.start, end=mark.end, judge=lambda judged=judged: judged  # type: ignore[misc]
+            kind=ItemKind.QUOTE,
+            start=mark.start,
+            end=mark.end,
+            judge=lambda judged=judged: judged,  # type: ignore[misc]
         )
         made.append((item, judged.verdict is not Verdict.NOT_A_QUOTE))
     return made
@@ -272,9 +288,7 @@ def _cited(
     return tuple(cite(record, (stretch,)) for stretch in stretches)
 
 
-def _claims(
-    answer: str, findings: tuple[Finding, ...], *, doubtful: bool
-) -> tuple[Claim, ...]:
+def _claims(answer: str, findings: tuple[Finding, ...], *, doubtful: bool) -> tuple[Claim, ...]:
     """The sentences; none is supported where the checker is not sure to have seen everything."""
     try:
         claims = class_sentences(answer, findings)

@@ -113,9 +113,12 @@ _QUOTES_AFTER: Final = tuple(
     )
 )
 _DETERMINER: Final = re.compile(
-    r"\b(?:the|an?|this|that|these|those|its|their|his|her|our|such|any|some|every|no|\w+['’]s?)[\s*_]*\Z", re.IGNORECASE
+    r"\b(?:the|an?|this|that|these|those|its|their|his|her|our|such|any|some|every|no|\w+['’]s?)[\s*_]*\Z",
+    re.IGNORECASE,
 )
-_NOUN_FOLLOWS: Final = re.compile(r"[*_]*[”\"»」』’']?[*_]*\s+[a-z]{2,}(?<!\bis)(?<!\bwas)(?<!\bare)(?<!\bin)(?<!\bof)")
+_NOUN_FOLLOWS: Final = re.compile(
+    r"[*_]*[”\"»」』’']?[*_]*\s+[a-z]{2,}(?<!\bis)(?<!\bwas)(?<!\bare)(?<!\bin)(?<!\bof)"
+)
 _WORD: Final = re.compile(r"[^\W_]+")
 _SHORT: Final = 5
 """Words up to which marks may be scare quotes."""
@@ -152,7 +155,9 @@ def cue_of(reply: str, start: int, end: int, *, block: bool = False) -> Cue:
 def _around(reply: str, start: int, end: int) -> tuple[str, str]:
     """The reply's own words before and after, marks cut off."""
     opened = start
-    while opened > 0 and (reply[opened - 1].isspace() and reply[start - 1 : start] != "" and opened == start):
+    while opened > 0 and (
+        reply[opened - 1].isspace() and reply[start - 1 : start] != "" and opened == start
+    ):
         opened -= 1
     before = reply[max(0, start - _LOOK) : start]
     before = re.sub(r"[\s*_>]*(?:[“„‟«‹「『〝＂\"‘‚'»”]|``)?[*_\s]*\Z", "", before) + " "

@@ -17,8 +17,10 @@ _BLANK: Final = re.compile(r"\s+")
 def _lists() -> dict[str, dict[str, tuple[str, ...]]]:
     raw = tomllib.loads(resources.files("verify").joinpath("danger.toml").read_text("utf-8"))
     return {
-        group: {name: tuple(raw[group].get(name, ())) for name in
-                ("words", "phrases", "stems", "inside")}
+        group: {
+            name: tuple(raw[group].get(name, ()))
+            for name in ("words", "phrases", "stems", "inside")
+        }
         for group in GROUPS
     }
 
@@ -49,7 +51,7 @@ def find_danger(keys: Sequence[str], *, groups: Iterable[str] = GROUPS) -> str |
         lists = _lists()[group]
         words = _words(group)
         for key in keys:
-            if key in words or group == "negation" and is_negation(key):
+            if key in words or (group == "negation" and is_negation(key)):
                 return key
             if any(key.startswith(stem) for stem in lists["stems"]):
                 return key

@@ -64,9 +64,7 @@ _MAX_DAMAGE: Final = 6
 
 @cache
 def _confusable() -> frozenset[tuple[str, str]]:
-    return frozenset(
-        (a, b) for group in _GROUPS for a in group for b in group if a != b
-    )
+    return frozenset((a, b) for group in _GROUPS for a in group for b in group if a != b)
 
 
 @cache
@@ -105,7 +103,9 @@ def _lower(table: dict[tuple[int, int], int], key: tuple[int, int], value: int) 
         table[key] = value
 
 
-def is_damage(quoted: Sequence[Unit], record: Sequence[Unit], *, is_word: Callable[[str], bool]) -> bool:
+def is_damage(
+    quoted: Sequence[Unit], record: Sequence[Unit], *, is_word: Callable[[str], bool]
+) -> bool:
     """Whether the record's letters are a damaged form of the quoted ones.
 
     Never for numbers, never for negations, never where every damaged form is itself a word.
@@ -193,8 +193,10 @@ def type_run(
     said = " ".join(unit.raw for unit in quoted)
     held = " ".join(unit.raw for unit in record)
     if not quoted:
-        if all(is_marker(unit, before if k == 0 else record[k - 1], setting)
-               for k, unit in enumerate(record)):
+        if all(
+            is_marker(unit, before if k == 0 else record[k - 1], setting)
+            for k, unit in enumerate(record)
+        ):
             return Edit(kind=EditKind.LAYOUT, record=held, reply="", why="footnote marker")
         danger = find_danger([unit.key for unit in record])
         if setting.citations_omitted and danger is None and _CITATION.fullmatch(text):
@@ -224,7 +226,7 @@ def bare(words: str) -> str:
 
 
 def _glued_marker(quoted: Unit, record: Unit, setting: Setting) -> bool:
-    """"certificate" against "certificate11", where the document has a footnote 11."""
+    """ "certificate" against "certificate11", where the document has a footnote 11."""
     rest = record.key.removeprefix(quoted.key)
     return (
         rest != record.key
@@ -245,21 +247,28 @@ def type_between(quoted: str, record: str, setting: Setting) -> Edit | None:
     said, held = quoted.replace('"', ""), record.replace('"', "")
     if said == held:
         if quoted.count('"') == record.count('"') or setting.marks_omitted:
-            return Edit(kind=EditKind.TYPOGRAPHY, record=record, reply=quoted, why="quotation marks")
+            return Edit(
+                kind=EditKind.TYPOGRAPHY, record=record, reply=quoted, why="quotation marks"
+            )
         return Edit(
             kind=EditKind.DOUBT, record=record, reply=quoted, why="quotation marks inside it differ"
         )
     if said.replace("-", "") == held.replace("-", ""):
-        return Edit(kind=EditKind.DOUBT, record=record, reply=quoted, why="a hyphen or dash differs")
+        return Edit(
+            kind=EditKind.DOUBT, record=record, reply=quoted, why="a hyphen or dash differs"
+        )
     return Edit(kind=EditKind.DOUBT, record=record, reply=quoted, why="the punctuation differs")
 
 
 def type_case(quoted: Unit, record: Unit, *, first: bool) -> Edit | None:
     """Types a difference in capitals between two units with the same key; None when none."""
     a, b = quoted.raw, record.raw
-    if a == b or not a.isascii() and a.casefold() == b.casefold() and a.lower() != b.lower():
+    if a == b or (not a.isascii() and a.casefold() == b.casefold() and a.lower() != b.lower()):
         return None
-    upper_a, upper_b = [c.isupper() for c in a if c.isalpha()], [c.isupper() for c in b if c.isalpha()]
+    upper_a, upper_b = (
+        [c.isupper() for c in a if c.isalpha()],
+        [c.isupper() for c in b if c.isalpha()],
+    )
     if upper_a == upper_b:
         return None
     if first:

@@ -27,14 +27,19 @@ from verify.quotes import Grade, Match, Quoted, confirmed, search
 from verify.record import OpenRecord
 from verify.second import fold
 from verify.sentences import split_sentences
+from verify.titles import exact_titles
 
 _SHORT: Final = 3
 """Words up to which a quotation needs a document it is attributed to."""
 _LONG: Final = 6
 """Words from which the same words in the record outweigh what the reply says of the marks."""
 _STOP: Final = re.compile(r"[.!?。]")
-_FOLLOWS: Final = re.compile(r"[\[(]|(?:See|Id\.|Ibid|Cf\.|Accord|Source|Cite|Tr\.|Dep\.|Ex\.|Dkt|ECF)\b")
-_OMITTED: Final = re.compile(r"(?:citations?|cites?|footnotes?|인용)[^()]{0,40}(?:omitted|생략)|cleaned up", re.IGNORECASE)
+_FOLLOWS: Final = re.compile(
+    r"[\[(]|(?:See|Id\.|Ibid|Cf\.|Accord|Source|Cite|Tr\.|Dep\.|Ex\.|Dkt|ECF)\b"
+)
+_OMITTED: Final = re.compile(
+    r"(?:citations?|cites?|footnotes?|인용)[^()]{0,40}(?:omitted|생략)|cleaned up", re.IGNORECASE
+)
 _MARKS_OMITTED: Final = re.compile(r"quotation marks?[^()]{0,40}omitted|cleaned up", re.IGNORECASE)
 _ALSO: Final = 6
 """Other places listed, those of the same document first."""
@@ -70,7 +75,7 @@ def judge_quote(
     scope = [info.id for info in record.infos] if documents is None else list(documents)
     said = named_document(reply, span, record.source, scope)
     named = tuple(document for document in said.documents if document in record.by_id)
-    near = _named_beside(reply, span, named, record, scope, block=block)
+    near = _named_beside(reply, span, named, record, scope, block=block) if named else _Near.FAR
     found = search(quoted, record, scope, first=named)
     found = [replace_grade(match, record) for match in found]
     chosen = _choose(found, named, said, reply, span[0], quoted, record)
@@ -83,7 +88,9 @@ def judge_quote(
         if cue is not Cue.QUOTES:
             return _no_quote()
         if match.grade <= Grade.DISCLOSED:
-            return _judged(Verdict.CHECK, "A few words, attributed to no document", match, record, found)
+            return _judged(
+                Verdict.CHECK, "A few words, attributed to no document", match, record, found
+            )
     if match.grade is Grade.ALTERED:
         return _altered(match, found, named, cue, words, record)
     return _present(match, objection, named, said, found, record, near=near)
@@ -109,7 +116,8 @@ def _named_beside(
     block: bool,
 ) -> _Near:
     """Whether the sentence of the quotation names its document, or only the words around it."""
-    low, high = _sentence_around(reply, span, block=block)
+    titles = [(t.start, t.end) for t in exact_titles(reply, record.infos)]
+    low, high = _sentence_around(reply, span, titles, block=block)
     inside = (span[0] - low, span[1] - low)
     local = named_document(reply[low:high], inside, record.source, scope)
     if set(local.documents) & set(named):
@@ -121,9 +129,11 @@ def _named_beside(
     return _Near.PARAGRAPH if set(local.documents) & set(named) else _Near.FAR
 
 
-def _sentence_around(reply: str, span: tuple[int, int], *, block: bool) -> tuple[int, int]:
+def _sentence_around(
+    reply: str, span: tuple[int, int], titles: Sequence[tuple[int, int]], *, block: bool
+) -> tuple[int, int]:
     """The quotation's sentence with the cite that follows it and the words that lead to a block."""
-    spans = split_sentences(reply, [span])
+    spans = split_sentences(reply, [span, *titles])
     number = next((k for k, (a, b) in enumerate(spans) if a <= span[0] < b), None)
     if number is None:
         return span
@@ -184,7 +194,9 @@ def _choose(
     if not found:
         return None
     inside = [match for match in found if match.document in named]
-    pool = inside if inside and (not said.exact or inside[0].grade <= Grade.ALTERED) else list(found)
+    pool = (
+        inside if inside and (not said.exact or inside[0].grade <= Grade.ALTERED) else list(found)
+    )
     if inside and inside[0].grade >= Grade.ALTERED and found[0].grade <= Grade.DISCLOSED:
         pool = list(found)  # the words are true of another document
     best: tuple[Match, Objection | None] | None = None
@@ -192,7 +204,9 @@ def _choose(
         if match.grade > max(pool[0].grade, Grade.DISCLOSED):
             break
         match = confirmed(match, quoted, record)
-        objection = object_to(match, said, reply, at, record) if match.grade <= Grade.DOUBT else None
+        objection = (
+            object_to(match, said, reply, at, record) if match.grade <= Grade.DOUBT else None
+        )
         if best is None or _badness(match, objection) < _badness(*best):
             best = (match, objection)
         if _badness(*best) == (0, 0):
@@ -246,7 +260,11 @@ def _altered(
 ) -> Judged:
     if words <= _SHORT and cue is not Cue.QUOTES and not named:
         return _no_quote()
-    elsewhere = "" if not named or match.document in named else f" of {document_title(record, match.document)}"
+    elsewhere = (
+        ""
+        if not named or match.document in named
+        else f" of {document_title(record, match.document)}"
+    )
     reason = f"Not the words of the record{elsewhere}: {_first_change(match)}"
     return _judged(Verdict.ALTERED, reason, match, record, ())
 
@@ -284,13 +302,17 @@ def _present(
     if objection is not None:
         return _judged(Verdict.CHECK, objection.reason, match, record, found)
     problem = said.problem if said.exact else ""
-    if problem and not match.document in named:
+    if problem and match.document not in named:
         return _judged(Verdict.CHECK, problem, match, record, found)
     where = capacity(match, record)
     tail = f", {where}" if where else ""
     if match.grade is Grade.DISCLOSED:
         return _judged(
-            Verdict.VERIFIED_MARKED, f"The record's words, changes disclosed{tail}", match, record, found
+            Verdict.VERIFIED_MARKED,
+            f"The record's words, changes disclosed{tail}",
+            match,
+            record,
+            found,
         )
     return _judged(Verdict.VERIFIED, f"The record's words{tail}", match, record, found)
 

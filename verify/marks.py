@@ -74,9 +74,7 @@ def find_marked(text: str) -> list[Marked]:
     for paragraph in _PARAGRAPH.finditer(masked):
         inline.extend(_pair(masked, paragraph.start(), paragraph.end()))
     inline = _joined(masked, inline)
-    kept = [
-        block for block in blocks if not _covered(masked, block, inline)
-    ]
+    kept = [block for block in blocks if not _covered(masked, block, inline)]
     inside = [
         mark
         for mark in inline
@@ -152,7 +150,7 @@ def _opens(text: str, at: int, size: int, low: int, high: int) -> bool:
         return False
     starts = not before or before.isspace() or before in _OPENS_AFTER
     if mark in _SINGLE:
-        if _ELISION.match(text, at + 1) or not (after.isalnum() or after in "[(“\"…."):
+        if _ELISION.match(text, at + 1) or not (after.isalnum() or after in '[(“"….'):
             return False
         return starts
     if mark in "»›":  # the German book style opens with what the French close with
@@ -189,7 +187,11 @@ def _close(text: str, mark: str, start: int, low: int, high: int) -> int | None:
 def _closes(text: str, at: int, low: int, high: int) -> bool:
     before, after = _before(text, at, low), _after(text, at + 1, high)
     if not before or before.isspace():
-        return before.isspace() and (not after or after.isspace() or after in ".,;:)") if before else False
+        return (
+            before.isspace() and (not after or after.isspace() or after in ".,;:)")
+            if before
+            else False
+        )
     ends = not after or after.isspace() or after in _CLOSES_BEFORE or _wide(after)
     return ends or not after.isalnum()
 
@@ -212,13 +214,15 @@ def _inches(text: str, at: int, high: int) -> bool:
     return False
 
 
-def _close_single(text: str, mark: str, closers: str, start: int, low: int, high: int) -> int | None:
+def _close_single(
+    text: str, mark: str, closers: str, start: int, low: int, high: int
+) -> int | None:
     """The end of a quotation in single marks: not an apostrophe, not a plural's possessive."""
     found: list[int] = []
     double = False
     for at in range(start, high):
         char = text[at]
-        if char in "“”\"":
+        if char in '“”"':
             double = not double if char == '"' else char == "“"
         if char not in closers or double:
             if char in "‘'" and char not in closers and found:
@@ -226,11 +230,11 @@ def _close_single(text: str, mark: str, closers: str, start: int, low: int, high
             continue
         before, after = _before(text, at, low), _after(text, at + 1, high)
         if before.isspace() or after.isalnum():
-            if found and before.isspace() and not text[found[-1] - 1] in "sS":
+            if found and before.isspace() and text[found[-1] - 1] not in "sS":
                 break
             continue
         found.append(at)
-        if before not in "sS" or after in ".,;:!?)" and after:
+        if before not in "sS" or (after in ".,;:!?)" and after):
             break
     if not found:
         return None
@@ -244,7 +248,11 @@ def _joined(text: str, marks: list[Marked]) -> list[Marked]:
     made: list[Marked] = []
     for mark in marks:
         last = made[-1] if made else None
-        if last is not None and not last.closed and not text[last.outer_end : mark.outer_start].strip():
+        if (
+            last is not None
+            and not last.closed
+            and not text[last.outer_end : mark.outer_start].strip()
+        ):
             made[-1] = Marked(
                 start=last.start, end=mark.end, outer_start=last.outer_start,
                 outer_end=mark.outer_end, block=False, closed=mark.closed,
@@ -279,13 +287,19 @@ def _block(text: str, outer: int, start: int, end: int) -> Iterator[Marked]:
     while stop > start and text[stop - 1].isspace():
         stop -= 1
     if any(c.isalnum() for c in text[start:stop]):
-        yield Marked(start=start, end=stop, outer_start=outer, outer_end=end, block=True, closed=True)
+        yield Marked(
+            start=start, end=stop, outer_start=outer, outer_end=end, block=True, closed=True
+        )
 
 
 def _is_block(text: str, found: re.Match[str]) -> bool:
     """An indented block is a quotation where a blank line or a colon leads to it."""
     before = text[: found.start()]
-    if before.strip() and not re.search(r"\n[ \t]*\n\Z", before) and not before.rstrip().endswith(":"):
+    if (
+        before.strip()
+        and not re.search(r"\n[ \t]*\n\Z", before)
+        and not before.rstrip().endswith(":")
+    ):
         return False
     if _LIST_ITEM.match(found.group()):
         return False

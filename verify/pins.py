@@ -63,8 +63,11 @@ def line_number(layout: Layout, line: Line) -> int:
     """The number the page prints, else the count of its text lines down to this one."""
     if line.printed is not None:
         return line.printed
-    on_page = [other for other in layout.lines[layout.line_at(page_of(layout, line.page).start) :]
-               if other.page == line.page]
+    on_page = [
+        other
+        for other in layout.lines[layout.line_at(page_of(layout, line.page).start) :]
+        if other.page == line.page
+    ]
     if layout.numbered:
         counted = 0
         for other in on_page:

@@ -27,9 +27,29 @@ _ASIDE: Final = re.compile(
     r"|원문 그대로|강조 추가|강조는 필자|ママ|강조.{0,6}|傍点.{0,6}|Hervorhebung.{0,20}|souligné.{0,20})\s*",
     re.IGNORECASE,
 )
-_CITATION_ASIDE: Final = re.compile(r"\s*(?:citations?|cites?|인용 생략).{0,20}omitted\s*|\s*인용 생략\s*", re.IGNORECASE)
+_CITATION_ASIDE: Final = re.compile(
+    r"\s*(?:citations?|cites?|인용 생략).{0,20}omitted\s*|\s*인용 생략\s*", re.IGNORECASE
+)
 INFLECTIONS: Final = frozenset(
-    {"", "s", "es", "d", "ed", "ing", "r", "er", "ies", "y", "ied", "e", "'s", "'", "ying", "n", "en"}
+    {
+        "",
+        "s",
+        "es",
+        "d",
+        "ed",
+        "ing",
+        "r",
+        "er",
+        "ies",
+        "y",
+        "ied",
+        "e",
+        "'s",
+        "'",
+        "ying",
+        "n",
+        "en",
+    }
 )
 MAX_GAP_WORDS: Final = {"ellipsis": 160, "bracket": 14, "citation": 40}
 """How many words of the record may stand in a gap; above it the parts are too far apart."""
@@ -111,7 +131,9 @@ def readings(text: str) -> list[Quotation]:
 
 
 def _parse(text: str, *, brackets: bool, dots: bool) -> Quotation:
-    made = Quotation(emphasis=bool(re.search(r"(?<!\*)\*{1,2}(?=\S)[^*]+?\*{1,2}|__\S|(?<!\w)_\S", text)))
+    made = Quotation(
+        emphasis=bool(re.search(r"(?<!\*)\*{1,2}(?=\S)[^*]+?\*{1,2}|__\S|(?<!\w)_\S", text))
+    )
     pending = ""
     at = 0
     while at < len(text):

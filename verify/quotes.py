@@ -6,32 +6,26 @@ of what the reply attributes; `attribution.py` does, and `judge.py` brings both 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
 
 from protocol.ids import DocumentId
-from verify.align import best_alignment, exact_runs
+from verify.align import Alignment, best_alignment, exact_runs
 from verify.assess import Assessment, assess
+from verify.candidates import propose, scan_places
 from verify.danger import all_words
 from verify.edits import Edit, EditKind, Setting, known_words
-from verify.index import Place
 from verify.judged import Stretch
-from verify.layout import TEXT_REGIONS, Layout, Region
+from verify.layout import TEXT_REGIONS, Region
+from verify.locate import Place
 from verify.quotation import Quotation, readings
 from verify.record import OpenRecord
 from verify.tokens import Unit, stream
 
-_FEW: Final = 5
-"""Words up to which a quotation is also looked for by a plain scan."""
-_FEW_NAMED: Final = 14
-"""The same, in a document the reply names."""
-_SCANNED: Final = 24
-"""Documents scanned for it where the reply names none."""
-_PER_DOCUMENT: Final = 3
-"""Places of one document that are read in full."""
+_ALIGNED: Final = 4
+"""Places that are aligned word by word where the words do not stand in a row."""
 _BEFORE: Final = 700
 _AFTER: Final = 5_000
 """Characters read before and after a place: a page may end with a long footnote."""
@@ -94,7 +88,11 @@ class Quoted:
 
 
 def search(
-    quoted: Quoted, record: OpenRecord, documents: Sequence[DocumentId], *, first: Sequence[DocumentId] = ()
+    quoted: Quoted,
+    record: OpenRecord,
+    documents: Sequence[DocumentId],
+    *,
+    first: Sequence[DocumentId] = (),
 ) -> list[Match]:
     """The places that bear a quotation out, the best first; at most a few a document.
 
@@ -107,186 +105,134 @@ def search(
     forms = readings(quoted.text)
     if not forms:
         return []
-    places = _propose(quoted.text, forms[-1], record, documents, first)
-    found: list[Match] = []
-    for document, starts in places.items():
-        found.extend(_in_document(quoted, forms, record, document, starts))
-    few = _FEW_NAMED if first else _FEW
-    if len(forms[0].words) <= few and not any(m.grade <= Grade.DOUBT for m in found):
-        for document in first or tuple(documents)[:_SCANNED]:
-            starts = _scan(forms[0], record.text(document))
-            found.extend(_in_document(quoted, forms, record, document, starts))
-    found.sort(key=lambda match: match.rank)
-    return found
-
-
-def _scan(form: Quotation, text: str) -> list[Place]:
-    """Where a few common words stand in a row: the index has no gram of them."""
-    pattern = r"[\W_]+".join(re.escape(word.unit.raw) for word in form.words)
-    hits = re.finditer(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE)
-    return [Place(1.0, 0, hit.start(), hit.end()) for hit, _ in zip(hits, range(8), strict=False)]
-
-
-def _propose(
-    text: str,
-    form: Quotation,
-    record: OpenRecord,
-    documents: Sequence[DocumentId],
-    first: Sequence[DocumentId],
-) -> dict[DocumentId, list[Place]]:
-    """Places by document; those that look hopeless beside the best are dropped."""
-    words = form.words
-    parts = [text[words[a].unit.start : words[b - 1].unit.end] for a, b in form.parts]
-    spans = [(words[a].unit.start, words[b - 1].unit.end) for a, b in form.parts]
-    passages = [text, *parts] if len(parts) > 1 else [text]
-    offsets = [0, *(start for start, _ in spans)] if len(parts) > 1 else [0]
-    located = record.searcher(documents).locate(passages, best=64)
-    byd: dict[DocumentId, list[Place]] = {}
-    for places, offset in zip(located, offsets, strict=True):
-        top = max((place.votes for place in places), default=0.0)
-        own: dict[DocumentId, float] = {}
-        for place in places:
-            document = documents[place.document]
-            best = own.setdefault(document, place.votes)  # places come best first
-            if place.votes * 2 < (best if document in first else max(best, top)):
-                continue
-            shifted = replace(place, start=max(0, place.start - offset))
-            byd.setdefault(document, []).append(shifted)
-    for document in first:
-        if document not in byd:
-            own = record.searcher((document,)).locate([text], best=_PER_DOCUMENT)[0]
-            if own:
-                byd[document] = own
-    return {
-        document: sorted(places, reverse=True)[: 4 * _PER_DOCUMENT] for document, places in byd.items()
-    }
-
-
-def _in_document(
-    quoted: Quoted,
-    forms: Sequence[Quotation],
-    record: OpenRecord,
-    document: DocumentId,
-    places: Sequence[Place],
-) -> list[Match]:
-    layout = record.layout(document)
-    setting = Setting(
-        notes=layout.notes,
-        is_word=known_words().__contains__,
-        citations_omitted=quoted.citations_omitted,
-        marks_omitted=quoted.marks_omitted,
-    )
-    found: list[Match] = []
-    read: list[tuple[int, int]] = []
-    for place in places:
-        low, high = _window(layout, place, quoted.text, forms[-1])
-        if any(a <= low and high <= b for a, b in read):
-            continue
-        read.append((low, high))
-        if len(read) > _PER_DOCUMENT and found and min(m.grade for m in found) <= Grade.DISCLOSED:
-            break
-        near = layout.line_at(min(place.end + len(quoted.text) * 2 + _NEAR, len(layout.text)))
-        clean = _in_window(
-            quoted, forms, record, document, layout, setting, low, min(near, high), exact=True
-        )
-        found.extend(
-            clean or _in_window(quoted, forms, record, document, layout, setting, low, high)
-        )
+    reading = _Reading(quoted, forms, record)
+    places = propose(quoted.text, forms[-1], record, documents, first)
+    found = reading.plain(places)
+    if not any(match.grade <= Grade.DOUBT for match in found):
+        found += reading.plain(scan_places(forms[0], record, documents, first))
+    clean = {match.document for match in found if match.grade <= Grade.DISCLOSED}
+    if not clean:
+        found += reading.aligned(places[:_ALIGNED])
+    elif first and not clean & set(first):
+        found += reading.aligned([row for row in places if row[0] in first][:_ALIGNED])
+    if first and not clean:
+        found += reading.aligned([row for row in places if row[0] in first][:_ALIGNED])
     return _distinct(found)
 
 
-def _window(layout: Layout, place: Place, text: str, form: Quotation) -> tuple[int, int]:
-    """Numbers of the first and last line to read around a place."""
-    gaps = sum(1 for k in form.gaps if 0 < k < len(form.words))
-    low = place.start - _BEFORE - gaps * _GAP - (len(text) if gaps else 0)
-    high = place.end + len(text) * 2 + _AFTER + gaps * _GAP
-    return layout.line_at(max(0, low)), layout.line_at(min(high, len(layout.text)))
+class _Reading:
+    """Reads places for one quotation: first for its words in a row, then for the best fit."""
 
+    def __init__(
+        self, quoted: Quoted, forms: Sequence[Quotation], record: OpenRecord
+    ) -> None:
+        self.quoted = quoted
+        self.forms = forms
+        self.record = record
+        self.vocabulary = frozenset().union(*(form.vocabulary for form in forms))
+        self.gaps = sum(1 for k in forms[-1].gaps if 0 < k < len(forms[-1].words))
+        self._done: set[tuple[DocumentId, int, int, bool]] = set()
 
-def _in_window(
-    quoted: Quoted,
-    forms: Sequence[Quotation],
-    record: OpenRecord,
-    document: DocumentId,
-    layout: Layout,
-    setting: Setting,
-    low: int,
-    high: int,
-    *,
-    exact: bool = False,
-) -> list[Match]:
-    vocabulary = all_words().union(*(form.vocabulary for form in forms))
-    lines = range(low, high + 1)
-    body = stream(layout, lines, regions=TEXT_REGIONS, vocabulary=vocabulary)
-    streams = [body]
-    held = {layout.lines[number].region for number in lines}
-    if Region.FOOTNOTE in held:
-        streams.append(
-            stream(layout, lines, regions=frozenset({Region.FOOTNOTE}), vocabulary=vocabulary)
+    def plain(self, places: Sequence[tuple[DocumentId, Place]]) -> list[Match]:
+        """Places where the words of a reading without gaps stand in a row."""
+        found: list[Match] = []
+        for document, place in places:
+            low, high = self._window(document, place, _NEAR)
+            if self._fresh(document, low, high, aligned=False):
+                for units in self._streams(document, low, high):
+                    for form in self.forms:
+                        found += self._assessed(document, form, units, exact_runs(form, units))
+        return found
+
+    def aligned(self, places: Sequence[tuple[DocumentId, Place]]) -> list[Match]:
+        """The best fit at each place, differences and all."""
+        found: list[Match] = []
+        for document, place in places:
+            low, high = self._window(document, place, _AFTER)
+            if not self._fresh(document, low, high, aligned=True):
+                continue
+            near = self._window(document, place, _NEAR)
+            units = self._best_stream(document, near, (low, high))
+            runs = [(form, exact_runs(form, units)) for form in self.forms]
+            for form, alignments in runs:
+                found += self._assessed(document, form, units, alignments)
+            if any(alignments for _, alignments in runs):
+                continue
+            for form in self.forms:
+                best = best_alignment(form, units, omit_cost=self._omit_cost)
+                found += self._assessed(document, form, units, [best] if best else [])
+        return found
+
+    @property
+    def _omit_cost(self) -> float:
+        return 0.3 if self.quoted.citations_omitted else 1.0
+
+    def _fresh(self, document: DocumentId, low: int, high: int, *, aligned: bool) -> bool:
+        """Whether these lines were not read before; remembers that they now are."""
+        for name, a, b, kind in self._done:
+            if name == document and kind == aligned and a <= low and high <= b:
+                return False
+        self._done.add((document, low, high, aligned))
+        return True
+
+    def _window(self, document: DocumentId, place: Place, after: int) -> tuple[int, int]:
+        """Numbers of the first and last line to read around a place."""
+        layout = self.record.layout(document)
+        size = len(self.quoted.text)
+        low = place.start - _BEFORE - self.gaps * _GAP - (size if self.gaps else 0)
+        high = place.end + size * 2 + after + self.gaps * _GAP
+        return layout.line_at(max(0, low)), layout.line_at(min(high, len(layout.text)))
+
+    def _streams(self, document: DocumentId, low: int, high: int) -> list[list[Unit]]:
+        """The plain text, the footnotes alone, and everything as it stands."""
+        layout = self.record.layout(document)
+        words = all_words() | self.vocabulary
+        lines = range(low, high + 1)
+        held = {layout.lines[number].region for number in lines}
+        made = [stream(layout, lines, regions=TEXT_REGIONS, vocabulary=words)]
+        if Region.FOOTNOTE in held:
+            notes = frozenset({Region.FOOTNOTE})
+            made.append(stream(layout, lines, regions=notes, vocabulary=words))
+        if held - TEXT_REGIONS or layout.numbered:
+            made.append(stream(layout, lines, regions=_EVERYTHING, vocabulary=words, raw=True))
+        return made
+
+    def _best_stream(
+        self, document: DocumentId, near: tuple[int, int], far: tuple[int, int]
+    ) -> list[Unit]:
+        """The shortest stream that holds as many of the quotation's words as any."""
+        wanted = self.vocabulary
+        streams = [*self._streams(document, *near)[:1], *self._streams(document, *far)]
+        held = [len(wanted & {unit.key for unit in units}) for units in streams]
+        return streams[held.index(max(held))]
+
+    def _assessed(
+        self,
+        document: DocumentId,
+        form: Quotation,
+        units: Sequence[Unit],
+        alignments: Sequence[Alignment],
+    ) -> list[Match]:
+        layout = self.record.layout(document)
+        setting = Setting(
+            notes=layout.notes,
+            is_word=known_words().__contains__,
+            citations_omitted=self.quoted.citations_omitted,
+            marks_omitted=self.quoted.marks_omitted,
         )
-    if held - TEXT_REGIONS or layout.numbered:
-        streams.append(stream(layout, lines, regions=_EVERYTHING, vocabulary=vocabulary, raw=True))
-    found = [
-        match
-        for units in streams
-        for form in forms
-        for match in _exact(quoted, form, units, record, document, layout, setting)
-    ]
-    if exact or any(match.grade <= Grade.DISCLOSED for match in found):
-        return [match for match in found if match.grade <= Grade.DISCLOSED] if exact else found
-    for units in _promising(streams, frozenset(vocabulary - all_words())):
-        for form in forms:
-            alignment = best_alignment(
-                form, units, omit_cost=0.3 if quoted.citations_omitted else 1.0
+        made = []
+        for alignment in alignments:
+            said = assess(
+                form, alignment, units, layout.text, setting, closes=self.quoted.closes
             )
-            if alignment is not None:
-                said = assess(form, alignment, units, layout.text, setting, closes=quoted.closes)
-                match = _match(said, form, quoted, record, document, layout, units)
-                if match is not None:
-                    found.append(match)
-    return found
-
-
-def _promising(streams: Sequence[list[Unit]], vocabulary: frozenset[str]) -> list[list[Unit]]:
-    """The streams that hold most of the quotation's words; the plain text first among equals."""
-    held = [len(vocabulary & {unit.key for unit in units}) for units in streams]
-    most = max(held, default=0)
-    kept: list[list[Unit]] = []
-    for units, count in zip(streams, held, strict=True):
-        if count == most and not kept:
-            kept.append(units)
-    return kept
-
-
-def _exact(
-    quoted: Quoted,
-    form: Quotation,
-    units: Sequence[Unit],
-    record: OpenRecord,
-    document: DocumentId,
-    layout: Layout,
-    setting: Setting,
-) -> list[Match]:
-    made = []
-    for alignment in exact_runs(form, units):
-        said = assess(form, alignment, units, layout.text, setting, closes=quoted.closes)
-        match = _match(said, form, quoted, record, document, layout, units)
-        if match is not None:
-            made.append(match)
-    return made
+            if said is not None:
+                made.append(_match(said, form, document, units))
+        return made
 
 
 def _match(
-    said: Assessment | None,
-    form: Quotation,
-    quoted: Quoted,
-    record: OpenRecord,
-    document: DocumentId,
-    layout: Layout,
-    units: Sequence[Unit],
-) -> Match | None:
-    if said is None:
-        return None
+    said: Assessment, form: Quotation, document: DocumentId, units: Sequence[Unit]
+) -> Match:
     likeness = said.matched / len(form.words)
     grade = Grade.SAME
     if said.worst is EditKind.MATERIAL:
@@ -294,7 +240,11 @@ def _match(
         grade = Grade.ALTERED if close else Grade.ABSENT
     elif said.worst >= EditKind.DOUBT:
         grade = Grade.DOUBT
-    elif said.worst is EditKind.DISCLOSED or form.asides or any(0 < k < len(form.words) for k in form.gaps):
+    elif (
+        said.worst is EditKind.DISCLOSED
+        or form.asides
+        or any(0 < k < len(form.words) for k in form.gaps)
+    ):
         grade = Grade.DISCLOSED
     return Match(
         grade=grade,

@@ -13,8 +13,9 @@ from typing import Final
 from protocol.errors import Damaged
 from protocol.ids import DocumentId
 from protocol.record import DocumentInfo
-from verify.index import DocumentIndex, RecordIndex, build_index, open_index
+from verify.index import DocumentIndex, build_index, open_index
 from verify.layout import Layout, read_layout
+from verify.locate import RecordIndex
 from verify.second import FoldedText
 from verify.source import Source
 from verify.speakers import Speakers

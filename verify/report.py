@@ -96,7 +96,9 @@ def as_text(text: str, report: Report, *, ascii_only: bool = False) -> str:
         sign = sign_of(finding.verdict)
         if not sign:
             continue
-        lines.append(f"{finding.number} {signs[sign]} {words_of(finding.verdict)}  {finding.reason}")
+        lines.append(
+            f"{finding.number} {signs[sign]} {words_of(finding.verdict)}  {finding.reason}"
+        )
         lines.extend(f"    {detail}" for detail in _details(finding))
     lines += ["", _summary(report)]
     lines += [f"! {note}" for note in report.notes]
@@ -123,14 +125,20 @@ def as_markdown(text: str, report: Report) -> str:
     for finding in report.findings:
         for citation in finding.places[:1]:
             if citation.words:
-                lines.append(f"{finding.number}. {citation.pin_cite}: “{_cell(citation.words, 600)}”")
+                lines.append(
+                    f"{finding.number}. {citation.pin_cite}: “{_cell(citation.words, 600)}”"
+                )
     lines += ["", "## Sentences", ""]
     for claim in report.sentences:
-        lines.append(f"- *{claim.sentence_class.value}*: {_cell(text[claim.start : claim.end], 200)}")
+        lines.append(
+            f"- *{claim.sentence_class.value}*: {_cell(text[claim.start : claim.end], 200)}"
+        )
     lines += ["", f"**{_summary(report)}**", ""]
     lines += [f"> {note}" for note in report.notes]
     lines += ["", f"Checker {report.checker_version}. Texts read:", ""]
-    lines += [f"- {document}: sha256 {digest}" for document, digest in sorted(report.record.items())]
+    lines += [
+        f"- {document}: sha256 {digest}" for document, digest in sorted(report.record.items())
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -17,7 +17,9 @@ from typing import Final
 _SOFT: Final = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff\u0300-\u036f]")
 _LINE_NUMBER: Final = re.compile(r"(?m)^[ \t\u00a0]*\d{1,2}(?:[ \t\u00a0]+|$)")
 _QUOTE_MARK: Final = re.compile(r"(?m)^[ \t]*(?:>[ \t]?)+")
-_BROKEN: Final = re.compile("(?<=[^\\W\\d_])[-\u2010\u2011\u00ad\x02\uf02d\ufffe][ \t\u00a0\r]*\n\\s*(?=[^\\W\\d_])")
+_BROKEN: Final = re.compile(
+    "(?<=[^\\W\\d_])[-\u2010\u2011\u00ad\x02\uf02d\ufffe][ \t\u00a0\r]*\n\\s*(?=[^\\W\\d_])"
+)
 _HYPHEN: Final = re.compile("(?<=[^\\W\\d_])[-\u2010\u2011\x02\uf02d\ufffe](?=[^\\W\\d_])")
 _SPACED: Final = re.compile("(?<=[^\\W\\d_])[-\u2010\u2011] (?=[^\\W\\d_])")
 _APOSTROPHE: Final = re.compile("(?<=\\w)['’‘ʼ`´](?=\\w)")
@@ -87,7 +89,11 @@ class FoldedText:
 
 def _pieces(quoted: str) -> list[str]:
     """The quoted words cut at ellipses and bracketed words."""
-    plain = re.sub(r"[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}", "", quoted) if "*" in quoted or "_" in quoted else quoted
+    plain = (
+        re.sub(r"[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}", "", quoted)
+        if "*" in quoted or "_" in quoted
+        else quoted
+    )
     made = []
     for part in _ELLIPSIS.split(quoted if _ELLIPSIS.search(quoted) else plain):
         made.extend(_BRACKETED.split(part))

@@ -18,20 +18,35 @@ from verify.layout import Layout, Region
 _LABEL: Final = re.compile(
     r"[ \t\u00a0]*(?P<who>(?:[A-Z][A-Z.'’\-]*[A-Z.](?:[ \u00a0]+|$)?){1,5}|THE WITNESS|THE COURT)\s?:(?=\s|$|\u00a0)"
 )
-_EXAMINER: Final = re.compile(r"[ \t\u00a0]*BY[ \u00a0]+(?P<who>(?:MR|MS|MRS|DR)\.?[ \u00a0]+[A-Z'’\-]+)\s?:")
+_EXAMINER: Final = re.compile(
+    r"[ \t\u00a0]*BY[ \u00a0]+(?P<who>(?:MR|MS|MRS|DR)\.?[ \u00a0]+[A-Z'’\-]+)\s?:"
+)
 _EXAMINED: Final = re.compile(r"[ \t\u00a0]*(?P<who>[QA])[.:]?[ \t\u00a0]+(?=\S)")
 _WITNESS: Final = re.compile(
     r"(?i:deposition|examination|testimony|transcript)\s+(?i:of):?\s+"
     r"(?P<who>[A-Z][\w.'’-]+(?:[ \u00a0]+[A-Z][\w.'’-]+){0,3})"
 )
-_FROM: Final = re.compile(r"(?m)^[ \t]*(?:From|Von|De|보낸\s?사람|발신|差出人)\s*:\s*(?P<who>[^\n<(]{2,60})")
-_WROTE: Final = re.compile(r"(?:^|,|\s)(?P<who>[^\s,\d<>:][^,<>:\n]{1,50}?)\s*(?:<[^>\n]*>)?\s+(?:wrote|schrieb|a écrit)\s*:")
-_OPINION: Final = re.compile(r"(?P<who>[A-Z][A-Z'’\-]+)(?:, [A-Z'’.\-]+)*,? (?:C\. )?JJ?\., (?P<kind>dissenting|concurring)", re.IGNORECASE)
+_FROM: Final = re.compile(
+    r"(?m)^[ \t]*(?:From|Von|De|보낸\s?사람|발신|差出人)\s*:\s*(?P<who>[^\n<(]{2,60})"
+)
+_WROTE: Final = re.compile(
+    r"(?:^|,|\s)(?P<who>[^\s,\d<>:][^,<>:\n]{1,50}?)\s*(?:<[^>\n]*>)?\s+(?:wrote|schrieb|a écrit)\s*:"
+)
+_OPINION: Final = re.compile(
+    r"(?P<who>[A-Z][A-Z'’\-]+)(?:, [A-Z'’.\-]+)*,? (?:C\. )?JJ?\., (?P<kind>dissenting|concurring)",
+    re.IGNORECASE,
+)
 _MIN_TURNS: Final = 4
 """A document with fewer labelled turns is no transcript."""
-_TITLES: Final = frozenset("mr ms mrs dr prof professor justice chief judge hon general gen solicitor counsel the attorney".split())
-_HONORIFIC: Final = re.compile(r"(?:MR|MS|MRS|DR|PROF|GEN|HON)\b|(?:CHIEF )?JUSTICE\b|JUDGE\b|GENERAL [A-Z'’-]+$|THE (?:COURT|WITNESS)\b|QUESTION$")
-UNNAMED: Final = frozenset({"question", "the court", "q", "the witness", "a", "unidentified justice"})
+_TITLES: Final = frozenset(
+    "mr ms mrs dr prof professor justice chief judge hon general gen solicitor counsel the attorney".split()
+)
+_HONORIFIC: Final = re.compile(
+    r"(?:MR|MS|MRS|DR|PROF|GEN|HON)\b|(?:CHIEF )?JUSTICE\b|JUDGE\b|GENERAL [A-Z'’-]+$|THE (?:COURT|WITNESS)\b|QUESTION$"
+)
+UNNAMED: Final = frozenset(
+    {"question", "the court", "q", "the witness", "a", "unidentified justice"}
+)
 """Labels that name nobody."""
 
 
@@ -90,7 +105,11 @@ def same_person(a: str, b: str) -> bool:
     if not first or not second:
         return False
     words = set(re.findall(r"[^\W\d_][\w'’-]*", b.casefold()))
-    return first == second or first in words or second in set(re.findall(r"[^\W\d_][\w'’-]*", a.casefold()))
+    return (
+        first == second
+        or first in words
+        or second in set(re.findall(r"[^\W\d_][\w'’-]*", a.casefold()))
+    )
 
 
 def _turns(layout: Layout, title: str) -> tuple[Turn, ...]:
