@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.canary import ANSWER_TOKENS, Campaign, Seen, run_campaign
+from bench.engine_path import measure_path
 from bench.harness import Arguments, Result
 from bench.raw_server import raw_server
 from bench.tiny_model import write_sliding_window_model
@@ -49,7 +50,11 @@ class Sizes:
     """How much is done."""
 
     reuse_runs: int
+    pairs: int
     cancels: int
+    """Over SSH, half while reading, half while writing."""
+    engine_cancels: int
+    """The same at the engine itself, at moments spread over a batch."""
     small_alternations: int
     window_alternations: tuple[int, int, int]
     """With one, two and three slots."""
@@ -64,7 +69,9 @@ class Sizes:
 
 QUICK = Sizes(
     reuse_runs=2,
+    pairs=5,
     cancels=20,
+    engine_cancels=8,
     small_alternations=60,
     window_alternations=(140, 60, 40),
     small_parallel=(10, 10),
@@ -72,7 +79,9 @@ QUICK = Sizes(
 )
 FULL = Sizes(
     reuse_runs=5,
+    pairs=9,
     cancels=50,
+    engine_cancels=50,
     small_alternations=2000,
     window_alternations=(5000, 1500, 1000),
     small_parallel=(300, 300),
@@ -91,6 +100,7 @@ async def _run(sizes: Sizes, seed: int) -> Result:
         folder = Path(scratch)
         await _reuse(result, sizes, folder, seed)
         await _cancels(result, sizes)
+        await measure_path(result, pairs=sizes.pairs, cancels=sizes.cancels)
         await _wall(result, sizes, folder, seed)
     figures = result.figures
     result.sizes = {
@@ -104,6 +114,7 @@ async def _run(sizes: Sizes, seed: int) -> Result:
         figures["canary_leaks"]
         or figures["leaky_settings_caught"] != figures["leaky_settings"]
         or figures["cancels_in_time"] != figures["cancels"]
+        or figures["engine_cancels_in_time"] != figures["engine_cancels"]
         or not (figures["warm_speedup"] or 0) >= 8
         or not (figures["restore_speedup"] or 0) >= 8
     )
@@ -244,7 +255,7 @@ async def _cancels(result: Result, sizes: Sizes) -> None:
         engine = await stack.enter_async_context(_engine())
         api = LlamaHttp(engine.endpoint)
         stack.push_async_callback(api.close)
-        for n in range(sizes.cancels):
+        for n in range(sizes.engine_cancels):
             reading = n % 2 == 0
             row = await _cancel_once(engine, api, n, reading=reading)
             in_time += row["tokens_after"] <= row["expected_at_most_tokens"]
@@ -252,8 +263,8 @@ async def _cancels(result: Result, sizes: Sizes) -> None:
                 batches.append(row["tokens_after"] / BATCH_TOKENS)
             idle_ms.append(row["idle_after_ms"])
             result.rows.append(row)
-    result.figures["cancels"] = sizes.cancels
-    result.figures["cancels_in_time"] = in_time
+    result.figures["engine_cancels"] = sizes.engine_cancels
+    result.figures["engine_cancels_in_time"] = in_time
     result.figures["cancel_batches_median"] = round(statistics.median(batches), 2)
     result.figures["cancel_idle_ms_median"] = round(statistics.median(idle_ms), 1)
 
