@@ -114,3 +114,8 @@ FALSE = [
 def test_a_reply_that_turns_one_thing_round_is_never_green(reply: str, marked: str) -> None:
     judged = judge(reply, marked)
     assert judged.verdict not in GREEN, judged
+
+
+def test_the_reason_says_who_is_not_named_there() -> None:
+    judged = judge("Osei notified Beta of the defect on July 9, 2021.", "July 9, 2021")
+    assert "Osei" in judged.reason
