@@ -114,9 +114,9 @@ def _show(paged: PagedText) -> None:
 
 
 def _evaluate(chosen: argparse.Namespace) -> int:
-    from rag import evaluate  # brings the embedder; reading a file must not
+    from rag.evaluate import run  # brings the embedder; reading a file must not
 
-    evaluate.run(chosen.documents, chosen.queries, chosen.out, chosen.top_k)
+    run(chosen.documents, chosen.queries, chosen.out, chosen.top_k)
     return 0
 
 

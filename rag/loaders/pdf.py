@@ -317,21 +317,23 @@ def _collect(
     for index in range(min(max(0, count(holder)), _MAX_OBJECTS)):
         handle = get(holder, index)
         kind = raw.FPDFPageObj_GetType(handle)
+        order = len(shapes) + len(texts)
         if kind == raw.FPDF_PAGEOBJ_TEXT:
-            text = _text_object(handle)
+            text = _text_object(handle, order)
             texts[text.key] = text
         elif kind == raw.FPDF_PAGEOBJ_PATH:
             if (color := _fill(handle)) is not None:
                 rect = _bounds(handle, matrix)
-                shapes.append(Shape(rect=rect, picture=False, color=color))
+                shapes.append(Shape(rect=rect, order=order, picture=False, color=color))
         elif kind == raw.FPDF_PAGEOBJ_FORM and depth < _DEPTH:
             inner = _matrix_of(handle) if matrix is None else _matrix_of(handle) @ matrix
             _collect(handle, _IN_FORM, inner, shapes, texts, depth + 1)
         elif kind in (raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_SHADING):
-            shapes.append(Shape(rect=_bounds(handle, matrix), picture=True, color=(0, 0, 0)))
+            rect = _bounds(handle, matrix)
+            shapes.append(Shape(rect=rect, order=order, picture=True, color=(0, 0, 0)))
 
 
-def _text_object(handle: Any) -> TextObject:
+def _text_object(handle: Any, order: int) -> TextObject:
     red, green, blue, alpha = (ctypes.c_uint() for _ in range(4))
     mode = raw.FPDFTextObj_GetTextRenderMode(handle)
     outlined = mode in _OUTLINED
@@ -339,6 +341,7 @@ def _text_object(handle: Any) -> TextObject:
     told = color(handle, red, green, blue, alpha)
     return TextObject(
         key=ctypes.cast(handle, ctypes.c_void_p).value or 0,
+        order=order,
         invisible=mode in _INVISIBLE or (bool(told) and alpha.value < 8 and mode == 0),
         color=(red.value, green.value, blue.value) if told else (0, 0, 0),
     )

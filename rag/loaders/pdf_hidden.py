@@ -62,8 +62,9 @@ _REASONS = {
     6: "under a drawn box",
     7: "under a mark-up box that did not remove the words",
     8: "marked for redaction, never carried out",
+    9: "in a drawn box of the letters' own colour",
 }
-_REDACTIONS = {6, 7, 8}
+_REDACTIONS = {6, 7, 8, 9}
 _MARKUP = {"box", "redact", "polygon", "circle", "ink", "stamp", "text box"}
 
 
@@ -194,10 +195,10 @@ def _explain(page: PdfPage, unseen: Grid, codes: Grid) -> None:
     width, height = page.size
     area = max(1.0, width * height)
     shapes = [shape for shape in page.shapes if _area(shape.rect) < _WHOLE * area]
-    pictures = [shape for shape in page.shapes if shape.picture]
+    pictures = [shape for shape in page.shapes if shape.picture and shape not in shapes]
     notes = [note for note in page.notes() if note.kind in _MARKUP and not note.hidden]
     pixels = page.to_pixels(page.boxes, (round(height), round(width)))
-    colors = {key: text.color for key, text in page.text_objects.items()}
+    orders = {key: text.order for key, text in page.text_objects.items()}
     for at in np.flatnonzero(unseen):
         left, bottom, right, top = page.boxes[at]
         x, y = (left + right) / 2, (bottom + top) / 2
@@ -205,28 +206,20 @@ def _explain(page: PdfPage, unseen: Grid, codes: Grid) -> None:
         if not (0 <= px <= width and 0 <= py <= height):
             codes[at] = 3
         else:
-            color = colors.get(page.drawn_by[at], (0, 0, 0))
-            codes[at] = _cause(x, y, color, shapes, pictures, notes)
+            order = orders.get(page.drawn_by[at], -1)
+            codes[at] = _cause(x, y, order, [*shapes, *pictures], notes)
 
 
-def _cause(
-    x: float,
-    y: float,
-    color: tuple[int, int, int],
-    shapes: list[Shape],
-    pictures: list[Shape],
-    notes: list[Note],
-) -> int:
+def _cause(x: float, y: float, order: int, shapes: list[Shape], notes: list[Note]) -> int:
+    """What hides the letter at ``x``, ``y`` whose turn in the drawing is ``order``."""
     if any(_holds(note.rect, x, y) for note in notes):
         return 7
-    over = [shape for shape in shapes if not shape.picture and _holds(shape.rect, x, y)]
-    if over:
-        top = over[-1]
-        like = max(abs(one - two) for one, two in zip(top.color, color, strict=True)) < 40
-        return 4 if like and min(top.color) >= _LIGHT else 6
-    if any(_holds(shape.rect, x, y) for shape in pictures):
-        return 5
-    return 4
+    here = [shape for shape in shapes if _holds(shape.rect, x, y)]
+    if any(shape.order > order and not shape.picture for shape in here):
+        return 6
+    if any(not shape.picture and min(shape.color) < _LIGHT for shape in here):
+        return 9
+    return 5 if any(shape.order > order for shape in here) else 4
 
 
 def _under_redact(page: PdfPage, codes: Grid) -> None:

@@ -17,6 +17,8 @@ class TextObject:
     """One drawn stretch of text."""
 
     key: int
+    order: int
+    """Its turn in the drawing of the page; what has a higher one is drawn over it."""
     invisible: bool
     """Drawn in a mode that leaves no mark, or wholly transparent."""
     color: tuple[int, int, int]
@@ -28,6 +30,7 @@ class Shape:
     """A picture or filled path drawn on the page."""
 
     rect: Rect
+    order: int
     picture: bool
     color: tuple[int, int, int]
 

@@ -67,6 +67,18 @@ def nearly_white(canvas: Canvas) -> None:
     canvas.drawString(72, 400, SECRET)
 
 
+def grey_on_grey(canvas: Canvas) -> None:
+    canvas.setFillGray(0.5)
+    canvas.rect(65, 394, 200, 18, stroke=0, fill=1)
+    canvas.setFillGray(0.46)
+    canvas.drawString(72, 400, SECRET)
+
+
+def black_on_black(canvas: Canvas) -> None:
+    canvas.rect(65, 394, 200, 18, stroke=0, fill=1)
+    canvas.drawString(72, 400, SECRET)
+
+
 def between_words(canvas: Canvas) -> None:
     canvas.drawString(72, 400, "before")
     canvas.setFillGray(1)
@@ -145,6 +157,19 @@ def test_words_around_hidden_ones_stay(tmp_path: Path) -> None:
     assert "after" in paged.text
 
 
+def test_lines_around_hidden_words_do_not_merge(tmp_path: Path) -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.drawString(72, 400, "before")
+        canvas.drawString(200, 384, "after")
+        canvas.setFillGray(1)
+        canvas.drawString(112, 400, "secret payment")
+        canvas.drawString(72, 384, "secret schedule")
+
+    paged = read(tmp_path, pdf(draw))
+    assert paged.text.split("\n")[-2:] == ["before", "after"]
+    assert {found.kind for found in paged.findings} == {FindingKind.HIDDEN_TEXT}
+
+
 def black_box(canvas: Canvas) -> None:
     canvas.drawString(72, 400, SECRET)
     canvas.rect(65, 394, 200, 18, stroke=0, fill=1)
@@ -165,7 +190,9 @@ def box_in_a_form(canvas: Canvas) -> None:
     canvas.doForm("bar")
 
 
-@pytest.mark.parametrize("draw", [black_box, white_box, box_in_a_form])
+@pytest.mark.parametrize(
+    "draw", [black_box, white_box, box_in_a_form, grey_on_grey, black_on_black]
+)
 def test_words_under_a_drawn_box_are_a_failed_redaction(tmp_path: Path, draw: Draw) -> None:
     paged = read(tmp_path, pdf(draw))
     assert "secret" not in paged.text
