@@ -31,8 +31,8 @@ _TABLES = {
     "pages": "SELECT * FROM pages",
     "places": "SELECT * FROM places",
     "passages": (
-        "SELECT id, document, starts, ends, page, heading, header, words_sha256, embedded, indexed"
-        " FROM passages"
+        "SELECT id, document, starts, ends, page, heading, header, words, words_sha256, embedded,"
+        " indexed FROM passages"
     ),
     "vectors": ("SELECT p.id, v.part, v.vector FROM vectors v JOIN passages p ON p.n = v.passage"),
     "terms": "SELECT term, doc, cnt FROM passage_vocabulary",

@@ -152,6 +152,7 @@ def put_passages(matter: OpenMatter, name: DocumentId, paged: PagedText) -> None
                 "page": paged.page_at(cut.start).number,
                 "heading": cut.heading,
                 "header": header,
+                "words": body,
                 "words_sha256": sha256_of(f"{cut.heading}\n{body}"),
             },
         )

@@ -29,6 +29,9 @@ _CHECKS = {
 """Damage that cannot be put right from the text; each query counts the cases."""
 
 _DERIVED = {
+    "a passage is not the text at its place": (
+        "SELECT count(*) FROM passages WHERE length(words) <> ends - starts"
+    ),
     "the keyword index has not every passage": (
         "SELECT (SELECT count(*) FROM passages) - (SELECT count(*) FROM passage_terms_docsize)"
     ),

@@ -30,8 +30,8 @@ from rag.terms import match_any, terms
 
 _WHOLE: Final = 4_000
 """Passages up to which every one is scored; about 0.3 s when none is laid out yet."""
-_BY_WORDS: Final = 200
-_BY_MEANING: Final = 200
+_BY_WORDS: Final = 150
+_BY_MEANING: Final = 150
 _MOST_TERMS: Final = 24
 """Terms of one search given to the keyword index of a large matter, the most telling ones."""
 _QUOTA: Final = 4
@@ -137,12 +137,14 @@ def _sheet(
     inside = set(scope)
     texts = [plan.asked, *(text for search in added for text in search.texts)]
     numbers: dict[int, None] = {}
-    for wanted in [terms(plan.asked), *(terms(" ".join(search.texts)) for search in added)]:
+    searches = [terms(plan.asked), *(terms(" ".join(search.texts)) for search in added)]
+    for wanted in searches:
         numbers.update(dict.fromkeys(_by_words(matter, wanted, inside)))
     if embedder is not None:
         for text in texts:
             numbers.update(dict.fromkeys(_by_meaning(matter, text, inside, embedder)))
-    return sheet_of(matter.store, list(numbers))
+    only = frozenset(term for wanted in searches for term in wanted)
+    return sheet_of(matter.store, list(numbers), only=only)
 
 
 def _by_words(matter: OpenMatter, wanted: Sequence[str], inside: set[DocumentId]) -> list[int]:

@@ -76,8 +76,14 @@ class Sheet:
         return out
 
 
-def sheet_of(store: Store, numbers: Sequence[int]) -> Sheet:
-    """Lays out passages by their row numbers; unknown numbers are left out."""
+def sheet_of(store: Store, numbers: Sequence[int], *, only: frozenset[str] | None = None) -> Sheet:
+    """Lays out passages by their row numbers; unknown numbers are left out.
+
+    Args:
+        store: The matter's record.
+        numbers: Row numbers of passages.
+        only: Terms that will be asked for, when the sheet is for one question; None keeps all.
+    """
     held = store.passages(numbers)
     order = sorted(held)
     position = {n: at for at, n in enumerate(order)}
@@ -88,9 +94,11 @@ def sheet_of(store: Store, numbers: Sequence[int]) -> Sheet:
         found = terms(held[n].text)
         lengths[at] = len(found)
         for term, count in Counter(found).items():
-            postings.setdefault(term, []).append((at, count))
+            if only is None or term in only:
+                postings.setdefault(term, []).append((at, count))
         for term in set(terms(held[n].heading)):
-            headings.setdefault(term, []).append(at)
+            if only is None or term in only:
+                headings.setdefault(term, []).append(at)
     vectors, owners = store.vectors_of(order)
     return Sheet(
         numbers=np.array(order, dtype=np.int64),

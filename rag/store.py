@@ -209,12 +209,10 @@ class Store:
     # --- passages and vectors ---
 
     def passages(self, numbers: Sequence[int]) -> dict[int, Passage]:
-        """Passages by row number, with their text."""
+        """Passages by row number."""
         found = self.rows(
-            "SELECT p.*, substr(t.text, p.starts + 1, p.ends - p.starts) AS words"
-            " FROM passages p JOIN documents d ON d.id = p.document"
-            " JOIN texts t ON t.document = d.id AND t.sha256 = d.text_sha256"
-            " WHERE p.n IN (SELECT value FROM json_each(?))",
+            "SELECT n, id, document, starts, ends, page, heading, words FROM passages"
+            " WHERE n IN (SELECT value FROM json_each(?))",
             (json.dumps(list(numbers)),),
         )
         return {row["n"]: _passage(row) for row in found}

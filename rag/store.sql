@@ -97,7 +97,9 @@ CREATE TABLE findings (
   PRIMARY KEY (document, text_sha256, ordinal)
 ) WITHOUT ROWID;
 
--- Passages of current texts. words_sha256 covers heading and text: equal words share vectors.
+-- Passages of current texts. words is the text from starts to ends, kept here as well because
+-- cutting it out of a long text takes SQLite a walk through all that stands before it.
+-- words_sha256 covers heading and words: equal words share vectors.
 CREATE TABLE passages (
   n            INTEGER PRIMARY KEY,
   id           TEXT NOT NULL UNIQUE,
@@ -107,6 +109,7 @@ CREATE TABLE passages (
   page         INTEGER NOT NULL,
   heading      TEXT NOT NULL,
   header       TEXT NOT NULL,
+  words        TEXT NOT NULL,
   words_sha256 TEXT NOT NULL,
   embedded     INTEGER NOT NULL DEFAULT 0,
   indexed      INTEGER NOT NULL DEFAULT 0
@@ -174,8 +177,8 @@ INSERT OR REPLACE INTO pages VALUES (:document, :text_sha256, :number, :starts, 
   :bates, :reading, :confidence, :readers_disagree, :reason);
 
 -- name: put_passage
-INSERT INTO passages (id, document, starts, ends, page, heading, header, words_sha256)
-VALUES (:id, :document, :starts, :ends, :page, :heading, :header, :words_sha256);
+INSERT INTO passages (id, document, starts, ends, page, heading, header, words, words_sha256)
+VALUES (:id, :document, :starts, :ends, :page, :heading, :header, :words, :words_sha256);
 
 -- name: infos
 -- All columns that make a DocumentInfo, in the order of ids.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 TERMS_VERSION: Final = "3"
@@ -49,6 +50,7 @@ _SPELLINGS: Final = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """A lower-case English word without its ending: "terminated", "termination" give "termin"."""
     word = _SPELLINGS.get(word, word)
