@@ -7,7 +7,7 @@ from bot.documents import chosen
 from bot.misuse import Misuse
 from bot.slash import EXTRACTS, Typed, needed
 from protocol.errors import NotFound
-from protocol.jobs import Accepted, Ask, Cancel, Extract, Find, Summarize, WorkRequest
+from protocol.jobs import Accepted, Ask, Cancel, Chronology, Extract, Find, Summarize, WorkRequest
 
 
 async def ask(talk: Conversation, typed: Typed) -> None:
@@ -54,6 +54,18 @@ async def extract(talk: Conversation, typed: Typed) -> None:
     request = Extract(
         matter=talk.bound(),
         what=what,
+        key=talk.new_key(),
+        documents=tuple(document.id for document in documents),
+        conversation=talk.thread,
+    )
+    await _work(talk, request, typed)
+
+
+async def chronology(talk: Conversation, typed: Typed) -> None:
+    """Everything the record dates, in order."""
+    documents = await chosen(talk, typed.rest)
+    request = Chronology(
+        matter=talk.bound(),
         key=talk.new_key(),
         documents=tuple(document.id for document in documents),
         conversation=talk.thread,

@@ -17,6 +17,7 @@ _DOING: Final[dict[Name, Callable[[Conversation, Typed], Awaitable[None]]]] = {
     Name.FIND: asking.find,
     Name.SUMMARIZE: asking.summarize,
     Name.EXTRACT: asking.extract,
+    Name.CHRONOLOGY: asking.chronology,
     Name.OPEN: browsing.open_source,
     Name.SHOW: asking.show,
     Name.APPROVE: deciding.approve,

@@ -20,6 +20,7 @@ class Name(StrEnum):
     FIND = "find"
     SUMMARIZE = "summarize"
     EXTRACT = "extract"
+    CHRONOLOGY = "chronology"
     OPEN = "open"
     SHOW = "show"
     APPROVE = "approve"

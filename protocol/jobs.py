@@ -100,6 +100,18 @@ class Extract(_Request, frozen=True, kw_only=True, tag="extract"):
     conversation: str = ""
 
 
+class Chronology(_Request, frozen=True, kw_only=True, tag="chronology"):
+    """Everything the record dates, in order, with what does not fit together.
+
+    No document named means all.
+    """
+
+    matter: MatterId
+    key: str
+    documents: tuple[DocumentId, ...] = ()
+    conversation: str = ""
+
+
 class Ingest(_Request, frozen=True, kw_only=True, tag="ingest"):
     """Read what is new in a matter's folder."""
 
@@ -107,7 +119,7 @@ class Ingest(_Request, frozen=True, kw_only=True, tag="ingest"):
     key: str
 
 
-WorkRequest = Ask | Find | Summarize | Extract | Ingest
+WorkRequest = Ask | Find | Summarize | Extract | Chronology | Ingest
 
 
 # --- requests answered at once ---

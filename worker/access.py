@@ -18,6 +18,7 @@ from protocol.ids import MatterId, UserName
 from protocol.jobs import (
     Ask,
     Cancel,
+    Chronology,
     Decide,
     Export,
     Extract,
@@ -66,6 +67,7 @@ ACTION_OF: Final[dict[type[Request], Action]] = {
     Find: Action.ASK,
     Summarize: Action.ASK,
     Extract: Action.ASK,
+    Chronology: Action.ASK,
     Cancel: Action.ASK,
     Forget: Action.ASK,
     Ingest: Action.ADD,

@@ -23,6 +23,7 @@ from protocol.ids import MatterId
 from protocol.jobs import (
     Ask,
     Cancel,
+    Chronology,
     Decide,
     Export,
     Extract,
@@ -204,7 +205,7 @@ class App:
 
         return Handlers(
             calls={
-                **dict.fromkeys((Ask, Find, Summarize, Extract, Ingest), work.submit),
+                **dict.fromkeys((Ask, Find, Summarize, Extract, Chronology, Ingest), work.submit),
                 Cancel: work.cancel,
                 ListMatters: look.matters,
                 ListJobs: look.jobs,

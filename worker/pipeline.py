@@ -32,13 +32,14 @@ from protocol.answers import (
 )
 from protocol.errors import AppError, BadRequest
 from protocol.events import Completed, Stage
-from protocol.jobs import Ask, Extract, Find, Ingest, Job, Summarize, WorkRequest
+from protocol.jobs import Ask, Chronology, Extract, Find, Ingest, Job, Summarize, WorkRequest
 from rag.embedding import Embedder
 from worker.config import Settings
 from worker.deliverables import (
     Desk,
     Draft,
     answering,
+    chronology,
     extraction,
     finding,
     reading,
@@ -58,6 +59,7 @@ _MAKERS: Final[dict[type[WorkRequest], Callable[[Desk, Any], Awaitable[Draft]]]]
     Find: finding.make,
     Summarize: summary.make,
     Extract: extraction.make,
+    Chronology: chronology.make,
     Ingest: reading.make,
 }
 
@@ -221,7 +223,16 @@ def _table(draft: Draft, items: tuple[Finding, ...]) -> Table | None:
         return None
     rows, numbers = [], []
     for row in draft.rows:
-        proof = next((one for one in items if row.start <= one.start and one.end <= row.end), None)
+        proof = next(
+            (
+                one
+                for one in items
+                if row.start <= one.start
+                and one.end <= row.end
+                and one.verdict is not Verdict.NOT_A_QUOTE
+            ),
+            None,
+        )
         verdict = proof.verdict.replace("_", " ") if proof else "NOT CHECKED"
         place = "; ".join(one.pin_cite for one in proof.places) if proof else ""
         rows.append((*row.cells, place, verdict))

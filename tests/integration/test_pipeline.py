@@ -6,122 +6,40 @@ a model that is away leaves the record's passages and one plain sentence.
 
 from __future__ import annotations
 
-import asyncio
-import datetime as dt
+import contextlib
 import json
-from pathlib import Path
 
 import msgspec
 import pytest
 
 import verify
+from bench.house import CODE, SAMPLE, YOU, read_matter
+from bench.house import open_house as house_of
 from protocol.answers import GREEN, RED, ItemKind, ReviewState, Verdict
 from protocol.errors import BadRequest, Conflict, NotFound
-from protocol.events import Completed, Failed
-from protocol.ids import MatterId, UserName
 from protocol.jobs import Ask, Decide, Export, Extract, Find, GetAnswer, Ingest, Summarize
-from protocol.record import Matter
-from rag.embedding import HashEmbedder
-from rag.ingest import ingest
-from rag.matters import create
-from worker.config import Settings
-from worker.engine.scripted import Line, Scripted
-from worker.handlers import Office
-from worker.handlers.decide import Gate
-from worker.handlers.look import Look
-from worker.handlers.work import Work
-from worker.jobs.memory import MemoryQueue
-from worker.jobs.runner import Runner
-from worker.pipeline import Board, Pipeline
-from worker.router import Router
-from worker.service import Caller
-from worker.shelf import Shelf
+from worker.engine.scripted import Line
 
-SAMPLE = Path(__file__).parents[1] / "data" / "sample" / "hartwell-v-northgate"
-CODE = MatterId("M-7F3K")
-YOU = Caller(person=UserName("you"), through=None, matters=(CODE,))
 WHEN = "When did Northgate first know of the leak?"
 
 
-def utc_now():
-    return dt.datetime.now(dt.UTC)
-
-
-class House:
-    """A worker without a line: what a handler is asked goes through queue, runner and pipeline."""
-
-    def __init__(self, root, shelf, queue, runner, office, engine):
-        self.root, self.shelf, self.queue, self.runner = root, shelf, queue, runner
-        self.office, self.engine = office, engine
-        self.work = Work(office, Router(Settings(state=root)))
-        self.gate = Gate(office)
-        self.look = Look(office, dict)
-        self._keys = 0
-
-    async def last(self, request):
-        """The last event of a request, with its words."""
-        accepted = await self.work.submit(request, YOU)
-        after = 0
-        while events := await self.queue.wait_event(accepted.job, after):
-            after = events[-1].seq
-            if isinstance(events[-1].body, Completed | Failed):
-                return await self.look.join_words(events[-1], CODE)
-        raise AssertionError("the job ended without a last event")
-
-    async def answer(self, request):
-        body = (await self.last(request)).body
-        assert isinstance(body, Completed), body
-        return body.answer
-
-    def key(self):
-        self._keys += 1
-        return f"key-{self._keys}"
-
-
 @pytest.fixture(scope="module")
-def read_matter(tmp_path_factory):
+def read_root(tmp_path_factory):
     """The sample matter, read once for this file."""
     root = tmp_path_factory.mktemp("house")
-    matter = Matter(id=CODE, title="Hartwell v. Northgate", opened_at=utc_now())
-    with create(root / "matters" / CODE, matter) as held:
-        ingest(held, embedder=HashEmbedder(), folder=SAMPLE)
+    read_matter(root, SAMPLE)
     return root
 
 
 @pytest.fixture
-async def open_house(read_matter):
+async def open_house(read_root):
     """Opens a house around a script; everything is closed afterwards."""
-    opened = []
+    async with contextlib.AsyncExitStack() as stack:
 
-    async def opening(*script, composition="model", **settings):
-        for stale in ("work.sqlite", "work.sqlite-wal", "work.sqlite-shm"):
-            (read_matter / "matters" / CODE / stale).unlink(missing_ok=True)
-        engine = Scripted(script or (Line(text="[[1]]"),))
-        await engine.start()
-        shelf = Shelf(read_matter / "matters")
-        queue = MemoryQueue(utc_now)
-        ready = asyncio.Event()
-        ready.set()
-        pipeline = Pipeline(
-            shelf=shelf,
-            boards={"A": Board(engine=engine, billion_parameters=None, ready=ready)},
-            embedder=HashEmbedder(),
-            settings=Settings(state=read_matter, composition=composition, **settings),
-            job=queue.job,
-            now=utc_now,
-        )
-        runner = Runner(queue, {"A": 1}, pipeline.work, idle=lambda _: engine.wait_idle(5.0))
-        await runner.start()
-        office = Office(shelf=shelf, queue=queue, audit=read_matter / "audit", now=utc_now)
-        house = House(read_matter, shelf, queue, runner, office, engine)
-        opened.append(house)
-        return house
+        async def opening(*script, **options):
+            return await stack.enter_async_context(house_of(read_root, script, **options))
 
-    yield opening
-    for house in opened:
-        await house.runner.shut_down()
-        await house.shelf.close()
-        await house.engine.stop()
+        yield opening
 
 
 def ask(house, question=WHEN, **changes):

@@ -8,7 +8,6 @@ those: what stands in the text is checked, and the values stand beside it in the
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,9 +18,10 @@ from protocol.jobs import Extract
 from protocol.record import DocumentClass, DocumentInfo
 from rag.coverage import coverage
 from verify.amounts import find_figures
-from verify.dates import DateMention, find_dates
+from verify.dates import find_dates
 from verify.names import NameKind, find_names
 from worker.deliverables import Desk, Draft, Row
+from worker.deliverables.events import weekday_clash
 from worker.deliverables.wording import line
 from worker.quoting import Sentence
 
@@ -131,20 +131,8 @@ def _dates(text: str) -> Iterator[Value]:
             kind="date",
             words=f"{mention.modifier} {words}".strip(),
             order=(shown.year or 9999, shown.month or 0, shown.day or 0),
-            note=_weekday_note(mention),
+            note=weekday_clash(mention),
         )
-
-
-def _weekday_note(mention: DateMention) -> str:
-    value = mention.value
-    if mention.weekday is None or value is None or None in (value.year, value.month, value.day):
-        return ""
-    day = value.first_day()
-    assert day is not None
-    if day.weekday() == mention.weekday:
-        return ""
-    written = dt.date(2024, 1, 1 + mention.weekday).strftime("%A")  # 1 January 2024 was a Monday
-    return f"the record writes {written}, {value.in_words()}, but that day was a {day:%A}"
 
 
 def _amounts(text: str) -> Iterator[Value]:

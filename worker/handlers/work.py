@@ -9,6 +9,7 @@ from protocol.jobs import (
     Accepted,
     Ask,
     Cancel,
+    Chronology,
     Done,
     Extract,
     Find,
@@ -29,6 +30,7 @@ _WEIGHT_S: Final[dict[type[WorkRequest], float]] = {
     Find: 1.0,
     Ask: 20.0,
     Extract: 5.0,
+    Chronology: 10.0,
     Summarize: 30.0,
     Ingest: 60.0,
 }

@@ -277,6 +277,7 @@ async def test_before_a_matter_is_chosen_nothing_is_sent(talk, worker, face, lin
                 conversation="chat-you",
             ),
         ),
+        ("/chronology", ask.Chronology(matter=MATTER, key="key-1", conversation="chat-you")),
         ("/extract", ask.Extract(matter=MATTER, what="all", key="key-1", conversation="chat-you")),
         (
             "/extract DATES d2, Lease.pdf",

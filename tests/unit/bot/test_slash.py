@@ -65,6 +65,7 @@ def test_a_command_without_its_words():
     ("before", "offered"),
     [
         ("/e", ["/extract", "/export"]),
+        ("/chr", ["/chronology"]),
         ("/EXP", ["/export"]),
         ("/extract ", ["dates", "amounts", "parties", "facts", "all"]),
         ("/extract d", ["dates"]),

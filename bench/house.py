@@ -1,0 +1,139 @@
+"""A worker in one process for benches and tests: real record, queue, pipeline, checker and gate.
+
+Only the line and the model are left out: requests go straight to the handlers, and the engine says
+what its script says. Whoever asks is always the same reviewer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime as dt
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from protocol.answers import Answer
+from protocol.events import Completed, Event, Failed
+from protocol.ids import MatterId, UserName
+from protocol.jobs import Accepted, Ask, WorkRequest
+from protocol.record import Matter
+from rag.embedding import HashEmbedder
+from rag.ingest import ingest
+from rag.matters import create
+from worker.config import Settings
+from worker.engine.scripted import Line, Script, Scripted
+from worker.handlers import Office
+from worker.handlers.decide import Gate
+from worker.handlers.look import Look
+from worker.handlers.work import Work
+from worker.jobs.memory import MemoryQueue
+from worker.jobs.runner import Runner
+from worker.pipeline import Board, Pipeline
+from worker.router import Router
+from worker.service import Caller
+from worker.shelf import Shelf
+
+CODE: Final = MatterId("M-7F3K")
+"""The one matter of a house."""
+YOU: Final = Caller(person=UserName("you"), through=None, matters=(CODE,))
+SAMPLE: Final = Path(__file__).parents[1] / "tests" / "data" / "sample" / "hartwell-v-northgate"
+
+
+def utc_now() -> dt.datetime:
+    """The present time, aware and in UTC."""
+    return dt.datetime.now(dt.UTC)
+
+
+def read_matter(root: Path, folder: Path, title: str = "Hartwell v. Northgate") -> None:
+    """Makes the matter under ``root`` and reads a folder of files into it."""
+    matter = Matter(id=CODE, title=title, opened_at=utc_now())
+    with create(root / "matters" / CODE, matter) as held:
+        ingest(held, embedder=HashEmbedder(), folder=folder)
+
+
+class House:
+    """What a handler is asked goes through queue, runner and pipeline."""
+
+    def __init__(
+        self, root: Path, shelf: Shelf, queue: MemoryQueue, office: Office, engine: Scripted
+    ) -> None:
+        """Joins the parts; `open_house` builds them."""
+        self.root, self.shelf, self.queue, self.office = root, shelf, queue, office
+        self.engine = engine
+        self.work = Work(office, Router(Settings(state=root)))
+        self.gate = Gate(office)
+        self.look = Look(office, _no_health)
+        self._keys = 0
+
+    @property
+    def folder(self) -> Path:
+        """The matter's folder."""
+        return self.root / "matters" / CODE
+
+    def key(self) -> str:
+        """A key that was not used before."""
+        self._keys += 1
+        return f"key-{self._keys}"
+
+    def ask(self, question: str, conversation: str = "c") -> Ask:
+        """A question with a fresh key."""
+        return Ask(matter=CODE, conversation=conversation, question=question, key=self.key())
+
+    async def last(self, request: WorkRequest) -> Event:
+        """The last event of a request, with its words."""
+        accepted = await self.work.submit(request, YOU)
+        assert isinstance(accepted, Accepted)
+        after = 0
+        while events := await self.queue.wait_event(accepted.job, after):
+            after = events[-1].seq
+            if isinstance(events[-1].body, Completed | Failed):
+                return await self.look.join_words(events[-1], CODE)
+        raise AssertionError("the job ended without a last event")
+
+    async def answer(self, request: WorkRequest) -> Answer:
+        """The reply to a request that must end well."""
+        body = (await self.last(request)).body
+        assert isinstance(body, Completed), body
+        assert body.answer is not None
+        return body.answer
+
+
+async def _no_health() -> dict[str, tuple[str, str]]:
+    return {}
+
+
+@contextlib.asynccontextmanager
+async def open_house(
+    root: Path,
+    script: Script | Sequence[Line] = (),
+    *,
+    composition: str = "model",
+    **settings: Any,
+) -> AsyncIterator[House]:
+    """Opens a house around a script; its jobs and drafts of before are gone."""
+    for stale in ("work.sqlite", "work.sqlite-wal", "work.sqlite-shm"):
+        (root / "matters" / CODE / stale).unlink(missing_ok=True)
+    engine = Scripted(script or (Line(text="[[1]]"),))
+    await engine.start()
+    shelf = Shelf(root / "matters")
+    queue = MemoryQueue(utc_now)
+    ready = asyncio.Event()
+    ready.set()
+    pipeline = Pipeline(
+        shelf=shelf,
+        boards={"A": Board(engine=engine, billion_parameters=None, ready=ready)},
+        embedder=HashEmbedder(),
+        settings=Settings(state=root, composition=composition, **settings),  # type: ignore[arg-type]
+        job=queue.job,
+        now=utc_now,
+    )
+    runner = Runner(queue, {"A": 1}, pipeline.work, idle=lambda _: engine.wait_idle(5.0))
+    await runner.start()
+    office = Office(shelf=shelf, queue=queue, audit=root / "audit", now=utc_now)
+    try:
+        yield House(root, shelf, queue, office, engine)
+    finally:
+        await runner.shut_down()
+        await shelf.close()
+        await engine.stop()
