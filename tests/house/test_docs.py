@@ -1,0 +1,69 @@
+"""What the documentation shows exists: commands, settings, pages it links to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from bot.cli import main as client
+from worker.cli import cli as operator
+from worker.config import Settings
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+COMMAND = re.compile(r"secondchair(-worker)? ([a-z]+)(?: ([a-z]+))?")
+
+
+def ids(path):
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_every_link_leads_somewhere(page):
+    for target in LINK.findall(page.read_text("utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_every_command_shown_exists(page):
+    for worker, name, sub in COMMAND.findall(page.read_text("utf-8")):
+        group = operator if worker else client
+        context = click.Context(group)
+        command = group.get_command(context, name)
+        assert command is not None, f"{name} in {page.name}"
+        if isinstance(command, click.Group) and sub:
+            assert command.get_command(click.Context(command), sub), f"{name} {sub}"
+
+
+def test_every_setting_is_on_the_operations_page_and_every_one_there_exists():
+    text = (ROOT / "docs" / "operations.md").read_text("utf-8")
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`([a-z_]+)`", row)}
+    fields = set(Settings.__struct_fields__)
+    assert fields <= named | {"extractive_below_billion"}
+    roles = {"lawyer", "reviewer", "operator", "bot"}
+    assert named - roles <= fields
+
+
+def test_every_decision_has_a_number_of_its_own():
+    numbers = [path.name[:4] for path in (ROOT / "docs" / "decisions").glob("*.md")]
+    assert len(numbers) == len(set(numbers))
+    assert all(number.isdigit() for number in numbers)
+
+
+def test_every_command_has_help_with_an_example():
+    for group in (operator, client):
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            commands = [command]
+            if isinstance(command, click.Group):
+                inner = click.Context(command)
+                commands = [command.get_command(inner, sub) for sub in command.list_commands(inner)]
+            for one in commands:
+                assert one.help, name
+                assert "Example" in (one.epilog or ""), f"{name} {one.name}"
