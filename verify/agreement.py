@@ -12,7 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from verify.clauses import Clause
-from verify.surroundings import ITEM, OTHER_ITEM, OWN_PART, SHARED, Surroundings
+from verify.surroundings import (
+    ITEM,
+    OTHER_ITEM,
+    OTHER_SENTENCE,
+    OWN_PART,
+    SHARED,
+    Surroundings,
+)
 from verify.word_forms import CJK, carries_event, negations, stem
 from verify.wordlists import DISTANCING, EXCEPTIONS, MODALS
 
@@ -46,6 +53,8 @@ class Agreement:
     """Whether a word beside the item in the reply is one of the item's own in the record."""
     missing: tuple[str, ...]
     """Words of the clause that the record does not have there."""
+    absent: bool
+    """One of them stands nowhere near."""
     objection: str
     """What one side says and the other does not, in words; empty when nothing."""
     turned: bool
@@ -59,7 +68,9 @@ class Agreement:
     @property
     def good(self) -> bool:
         """The words agree; an objection may still stand."""
-        return self.verbatim or (self.key and not self.missing)
+        if self.verbatim:
+            return not self.absent
+        return self.key and not self.missing
 
 
 def compare(
@@ -77,13 +88,14 @@ def compare(
     whole = run >= clause.left and len(clause.words) == content
     verbatim = content >= 2 and (run >= VERBATIM_WORDS or whole)
     total = held = 0.0
-    missing = []
+    missing, absent = [], False
     for word in clause.words:
         found = 1.0 if word.stem in granted else around.weight_of(word.stem)
         total += word.weight
         held += word.weight * (1.0 if found >= OWN_PART else found)
         if found < (OTHER_ITEM if word.beyond else SHARED):
             missing.append(word.word)
+            absent = absent or (not word.beyond and found < OTHER_SENTENCE)
     turned = run == 0 and bool(_DIRECTIONS & {*clause.run[:1], *around.run[:1]})
     score = held / total if total else 0.0
     return Agreement(
@@ -92,6 +104,7 @@ def compare(
         verbatim=verbatim,
         key=verbatim or _key(clause, around),
         missing=tuple(missing),
+        absent=absent,
         objection=_objection(clause, around, granted, run if verbatim else 0, turned),
         turned=turned,
     )
@@ -146,21 +159,22 @@ def _objection(
     order = [w for w in clause.sequence - agreed if around.weight_of(stem(w)) < OWN_PART]
     if order:
         return f'the record does not say "{min(order)}" there'
-    if not verbatim:
-        return _of_the_words(clause, around, granted, turned)
-    return ""
-
-
-def _of_the_words(
-    clause: Clause, around: Surroundings, granted: frozenset[str], turned: bool
-) -> str:
     strangers = [
         name
         for name in clause.names
-        if around.weight_of(stem(name)) < SHARED and stem(name) not in granted
+        if name not in agreed and not _known(stem(name), around, granted, verbatim)
     ]
     if strangers:
         return f"the record does not name {strangers[0].title()} there"
+    return "" if verbatim else _of_the_words(clause, around, turned)
+
+
+def _known(name: str, around: Surroundings, granted: frozenset[str], verbatim: int) -> bool:
+    least = OTHER_SENTENCE if verbatim else SHARED
+    return name in granted or around.weight_of(name) >= least
+
+
+def _of_the_words(clause: Clause, around: Surroundings, turned: bool) -> str:
     stems = [stem(word) for word in around.own]
     places = [stems.index(stem(name)) for name in clause.names if stem(name) in stems]
     if places != sorted(places):
@@ -212,8 +226,8 @@ def _stretch(clause: Clause, around: Surroundings) -> tuple[int, int]:
 
 def fits_better(rival: Agreement, own: Agreement) -> bool:
     """Whether the clause belongs to another item of the document rather than to this one."""
-    if rival.verbatim and rival.run >= own.run + 2:
-        return True
+    if rival.verbatim and rival.run > own.run:
+        return rival.run >= own.run + 2 or bool(own.missing and not rival.missing)
     if own.verbatim or rival.turned or not rival.key or rival.score < DISAGREES:
         return False
     if own.good and not rival.good:

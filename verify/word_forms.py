@@ -21,7 +21,7 @@ from verify.wordlists import (
 )
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_BROKEN_WORD = re.compile(r"(?<=[^\W\d_])(?:[-‐]\s+|\u00ad\s*)(?=[a-zà-ÿ])")
+_BROKEN_WORD = re.compile(r"(?<=[^\W\d_])(?:[-‐]\s*|\u00ad\s*)(?=[a-zà-ÿ])")
 _SUFFIXES = (
     "ations ation itions ition ements ement ments ment ions ion ings ing ied ies ed es s e ly"
 ).split()

@@ -119,3 +119,14 @@ def test_a_reply_that_turns_one_thing_round_is_never_green(reply: str, marked: s
 def test_the_reason_says_who_is_not_named_there() -> None:
     judged = judge("Osei notified Beta of the defect on July 9, 2021.", "July 9, 2021")
     assert "Osei" in judged.reason
+
+
+def test_a_long_run_of_equal_words_does_not_carry_a_word_that_differs() -> None:
+    record = (
+        "2.2.6 A Medium Subscriber and its Subordinate Subscribers generate more than $100. "
+        "2.2.7 A Large Subscriber and its Subordinate Subscribers generate more than $1,500."
+    )
+    source = DictSource({"a": ("Licence", record)})
+    reply = "A Large Subscriber and its Subordinate Subscribers generate more than $100."
+    start = reply.index("$100")
+    assert judge_figure(reply, (start, start + 4), source).verdict not in GREEN
