@@ -39,29 +39,34 @@ _FINISH = {"stop": FinishReason.STOP, "length": FinishReason.LENGTH}
 class ChatApi:
     """A connection to one server. Every call opens its own connection and closes it."""
 
-    def __init__(self, endpoint: str, *, key: str = "") -> None:
+    def __init__(self, endpoint: str, *, key: str = "", answer_timeout_s: float = 60.0) -> None:
         """Args:
         endpoint: A socket's path, ``unix:/path`` or a loopback ``http://127.0.0.1:port``.
         key: Sent as a bearer token.
+        answer_timeout_s: How long a small answer may take.
 
         Raises:
             BadRequest: The endpoint is neither a socket nor loopback.
         """
         self.endpoint = endpoint
+        self._answer_timeout_s = answer_timeout_s
         self._socket, self._base = parse_endpoint(endpoint)
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._session: aiohttp.ClientSession | None = None
 
-    async def get(self, path: str, *, timeout_s: float = 10.0) -> Any:
+    async def get(self, path: str, *, timeout_s: float | None = None) -> Any:
         """A small JSON answer.
 
         Raises:
-            Unavailable: The server is away, still loading, or does not answer in time.
+            EngineLost: The server is away or does not answer in time.
+            Unavailable: It is still loading.
             BadRequest: It refused.
         """
         return await self._small("GET", path, None, timeout_s)
 
-    async def post(self, path: str, body: Mapping[str, Any], *, timeout_s: float = 60.0) -> Any:
+    async def post(
+        self, path: str, body: Mapping[str, Any], *, timeout_s: float | None = None
+    ) -> Any:
         """The same with a JSON body."""
         return await self._small("POST", path, body, timeout_s)
 
@@ -87,8 +92,10 @@ class ChatApi:
             await self._session.close()
             self._session = None
 
-    async def _small(self, verb: str, path: str, body: Any, timeout_s: float) -> Any:
-        timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=_CONNECT_TIMEOUT_S)
+    async def _small(self, verb: str, path: str, body: Any, timeout_s: float | None) -> Any:
+        timeout = aiohttp.ClientTimeout(
+            total=timeout_s or self._answer_timeout_s, sock_connect=_CONNECT_TIMEOUT_S
+        )
         data = None if body is None else msgspec.json.encode(body)
         try:
             async with self._opened().request(
@@ -97,7 +104,7 @@ class ChatApi:
                 await _refuse_status(response)
                 return msgspec.json.decode(await response.read())
         except (aiohttp.ClientError, OSError, msgspec.DecodeError) as error:
-            raise Unavailable("the engine does not answer") from error
+            raise EngineLost("the engine does not answer") from error
 
     async def _events(self, body: Mapping[str, Any], stall_s: float) -> AsyncGenerator[bytes]:
         timeout = aiohttp.ClientTimeout(

@@ -95,7 +95,7 @@ class LlamaServer:
                 settings, model=model, socket=socket, slots=self._run.folder("slots"), known=known
             )
             self._child = await Child.start([*program, *flags], settings.environment)
-            self._api = LlamaHttp(str(socket))
+            self._api = LlamaHttp(str(socket), answer_timeout_s=settings.stall_timeout_s)
             await self._wait_loaded()
             props = await self._api.props()
             template = str(props.get("chat_template", ""))

@@ -13,13 +13,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 
 from protocol.errors import AppError, Internal, Unavailable
 from worker.engine import (
-    AnswerMalformed,
     Capabilities,
     Engine,
     EngineLost,
@@ -44,6 +43,9 @@ RESTARTS = 5
 RESTARTS_WINDOW_S = 600.0
 BACKOFF_S = (0.1, 1.0, 5.0, 15.0, 30.0)
 """Pause before each restart of a row; the first is short, because most ends are single."""
+
+
+T = TypeVar("T")
 
 
 class Child(Engine, Protocol):
@@ -169,18 +171,15 @@ class Supervised:
                         said = said or isinstance(event, Text | ReasoningText)
                         yield event
                 return
-            except AnswerMalformed:
-                raise
-            except Internal as error:
-                child.condemn(error.message)
-                raise
-            except Unavailable as error:
-                if isinstance(error, EngineLost):
-                    child.condemn(error.message)
+            except (EngineLost, Internal) as error:
+                self._lose(child, error)
+                if said or retried or isinstance(error, Internal):
+                    raise
+            except Unavailable:
                 if said or retried or child.alive:
                     raise
-                retried = True
-                self._ready.clear()
+                self._lose(child, EngineLost("the engine is away"))
+            retried = True
 
     async def cancel(self, request_id: str) -> bool:
         return self._child is not None and await self._child.cancel(request_id)
@@ -190,19 +189,19 @@ class Supervised:
             await self._child.wait_idle(timeout_s)
 
     async def count_tokens(self, prompt: Prompt, matter: str = "") -> int:
-        return await (await self._wait_ready()).count_tokens(prompt, matter)
+        return await self._once_more(lambda child: child.count_tokens(prompt, matter))
 
     async def count_texts(self, texts: Sequence[str]) -> tuple[int, ...]:
-        return await (await self._wait_ready()).count_texts(texts)
+        return await self._once_more(lambda child: child.count_texts(texts))
 
     async def prewarm(self, matter: str, prompt: Prompt) -> Usage:
-        return await (await self._wait_ready()).prewarm(matter, prompt)
+        return await self._once_more(lambda child: child.prewarm(matter, prompt))
 
     async def save(self, matter: str, prompt: Prompt, folder: Path) -> Path | None:
-        return await (await self._wait_ready()).save(matter, prompt, folder)
+        return await self._once_more(lambda child: child.save(matter, prompt, folder))
 
     async def restore(self, matter: str, prompt: Prompt, folder: Path) -> bool:
-        return await (await self._wait_ready()).restore(matter, prompt, folder)
+        return await self._once_more(lambda child: child.restore(matter, prompt, folder))
 
     async def forget(self, matter: str) -> None:
         """Empty the slots; where there is a host-RAM cache, end the child and start a fresh one,
@@ -217,6 +216,21 @@ class Supervised:
         await self._wait_ready()
 
     # --- inside ----------------------------------------------------------------------------------
+
+    async def _once_more(self, act: Callable[[Child], Awaitable[T]]) -> T:
+        """Do it, and again with the next child when this one is lost over it."""
+        child = await self._wait_ready()
+        try:
+            return await act(child)
+        except EngineLost as error:
+            self._lose(child, error)
+        return await act(await self._wait_ready())
+
+    def _lose(self, child: Child, error: AppError) -> None:
+        """Nobody asks this child any more; the watch ends it and starts the next."""
+        child.condemn(error.message)
+        if child is self._child:
+            self._ready.clear()
 
     async def _come_up(self) -> Child:
         """The first build that starts and passes its tests.
