@@ -5,6 +5,8 @@ Every function takes the root of the tree it reads, so that a copy of one can be
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ from worker.boards import Gpu, HostMemory, Survey, known
 _SYS: Final = Path("/sys")
 _PROC: Final = Path("/proc")
 _NVIDIA: Final = "0x10de"
+_DISPLAY_CLASS: Final = 0x03
 _VOLTA_IDS: Final = range(0x1DB0, 0x1DC0)
 """PCI device ids of the V100 family (GV100)."""
 
@@ -88,6 +91,18 @@ def volta_on_bus(sys: Path = _SYS) -> int:
     return count
 
 
+def nvidia_on_bus(sys: Path = _SYS) -> int:
+    """NVIDIA display and compute devices that PCI lists."""
+    count = 0
+    for device in sorted((sys / "bus/pci/devices").glob("*")):
+        try:
+            vendor = (device / "vendor").read_text("ascii").strip()
+        except OSError:
+            continue
+        count += vendor == _NVIDIA and (_number(device / "class") or 0) >> 16 == _DISPLAY_CLASS
+    return count
+
+
 class HostCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Error counters of the box since it started."""
 
@@ -133,6 +148,45 @@ class KernelSign(msgspec.Struct, frozen=True, kw_only=True):
     pci: str
     xid: int
     """0 for a card that fell off the bus without a number."""
+
+
+class KernelLog:
+    """New lines of the kernel's log, without waiting; none where this user may not read it."""
+
+    def __init__(self, path: Path = Path("/dev/kmsg")) -> None:
+        """Opens the log at its end."""
+        self._fd = -1
+        with contextlib.suppress(OSError):
+            self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            os.lseek(self._fd, 0, os.SEEK_END)
+
+    @property
+    def readable(self) -> bool:
+        """Whether this user may read it."""
+        return self._fd >= 0
+
+    def lines(self) -> list[str]:
+        """What came since the last call."""
+        found: list[str] = []
+        while self._fd >= 0:
+            try:
+                record = os.read(self._fd, 8192)
+            except BlockingIOError:
+                break
+            except BrokenPipeError:  # records were overwritten before they were read
+                continue
+            except OSError:
+                break
+            if not record:
+                break
+            found += record.decode("utf-8", "replace").splitlines()
+        return found
+
+    def close(self) -> None:
+        """Closes it; twice is harmless."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
 
 _XID: Final = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d+)")

@@ -95,6 +95,11 @@ def read(call: Callable[..., Any], *args: object) -> IntReading:
         return Absent(_ABSENT[code]) if code in _ABSENT else Lost(code)
 
 
+def _text(said: str | bytes) -> str:
+    """The binding gives text or bytes, by call and version."""
+    return said if isinstance(said, str) else said.decode("ascii", "replace")
+
+
 def _sysfs(bus_id: str) -> str:
     """A PCI address with the four-digit domain of sysfs instead of the driver's eight."""
     domain, _, rest = bus_id.lower().partition(":")
@@ -239,19 +244,18 @@ def _register(handle: Any, mask: int, events: Any) -> int:
 
 def _branch() -> str:
     try:
-        return bytes(nv.nvmlSystemGetDriverBranch().branch).decode("ascii", "replace")
+        return _text(nv.nvmlSystemGetDriverBranch().branch)
     except nv.NVMLError:
         return ""
 
 
 def _gpu(handle: Any, uuid: str, index: int) -> Gpu:
     major, minor = nv.nvmlDeviceGetCudaComputeCapability(handle)
-    bus_id = nv.nvmlDeviceGetPciInfo(handle).busId
     return Gpu(
         uuid=uuid,
         index=index,
         name=str(nv.nvmlDeviceGetName(handle)),
-        pci=_sysfs(bus_id if isinstance(bus_id, str) else bus_id.decode("ascii")),
+        pci=_sysfs(_text(nv.nvmlDeviceGetPciInfo(handle).busId)),
         compute=f"{major}.{minor}",
         minor=read(nv.nvmlDeviceGetMinorNumber, handle),
         memory_bytes=read(lambda: nv.nvmlDeviceGetMemoryInfo(handle).total),
@@ -294,8 +298,7 @@ def _link(handle: Any, number: int) -> NvLink:
         bus_id = nv.nvmlDeviceGetNvLinkRemotePciInfo(handle, number).busId
     except nv.NVMLError:
         return NvLink(number=number, active=True)
-    text = bus_id if isinstance(bus_id, str) else bus_id.decode("ascii")
-    return NvLink(number=number, active=True, remote_pci=_sysfs(text))
+    return NvLink(number=number, active=True, remote_pci=_sysfs(_text(bus_id)))
 
 
 def _field(handle: Any, field: int) -> IntReading:

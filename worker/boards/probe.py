@@ -23,7 +23,6 @@ _FIRST_DEADLINE_S: Final = 15.0
 """The first answer may include loading the driver's library and waking the cards."""
 _DEADLINE_S: Final = 5.0
 _MOST_BYTES: Final = 4 * 1024**2
-_KEPT_ENVIRONMENT: Final = ("PATH", "LD_LIBRARY_PATH", "LANG", "PYTHONPATH", "VIRTUAL_ENV")
 
 
 class Silent(Trouble, frozen=True, kw_only=True, tag="silent"):
@@ -67,6 +66,11 @@ class Probe:
     def pid(self) -> int | None:
         """The child's process id, where there is one."""
         return self._child.pid if self._child else None
+
+    @property
+    def answers(self) -> bool:
+        """Whether no answer is owed: a silent child may not be replaced."""
+        return not self._owed
 
     async def survey(self) -> Survey | Trouble:
         """All cards; `Silent` or another `Trouble` where the driver cannot be asked."""
@@ -148,7 +152,6 @@ class Probe:
             os.close(self._place)
         self._place = os.memfd_create("secondchair-boards")
         self._asked = self._owed = 0
-        environment = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
         self._child = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -159,7 +162,7 @@ class Probe:
             stderr=asyncio.subprocess.DEVNULL,
             pass_fds=(self._place,),
             limit=_MOST_BYTES,
-            env=environment | self._environment,
+            env=os.environ | self._environment,
             start_new_session=True,
         )
         return self._child

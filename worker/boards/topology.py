@@ -94,7 +94,7 @@ def make_box(
     """
     if isinstance(survey, Trouble):
         notice = Notice(
-            severity=Severity.PAUSE,
+            severity=Severity.OK if survey.kind == "no_card" else Severity.PAUSE,
             kind=survey.kind,
             reason=survey.reason,
             next_step=survey.next_step,
