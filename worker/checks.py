@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 import shutil
@@ -17,6 +18,9 @@ from protocol.errors import AppError
 from rag.embedding import default_model_folder
 from worker import audit, registry
 from worker.app import SOCKET, matters_folder, registry_path
+from worker.boards import Severity
+from worker.boards.declared import load_declared
+from worker.boards.looking import look
 from worker.boards.model_file import read_header
 from worker.config import Loaded, Settings
 from worker.engine import EngineSettings, bundled_model
@@ -59,6 +63,7 @@ def run_checks(loaded: Loaded) -> Iterator[Check]:
             ("ocr", _ocr),
         )
     )
+    yield from _cards(settings)
     for board in settings.board_settings():
         yield _guarded(f"board {board.name}", lambda _, b=board: _board(b), settings)  # type: ignore[misc]
     for name, check in (
@@ -167,6 +172,33 @@ def _ocr(_: Settings) -> Check:
             next_step="apt-get install tesseract-ocr tesseract-ocr-kor",
         )
     return Check(name="ocr", state=State.OK, reason="tesseract is installed")
+
+
+_STATE_OF: Final = {
+    Severity.OK: State.OK,
+    Severity.WARN: State.WARN,
+    Severity.DRAIN: State.WARN,
+    Severity.PAUSE: State.FAIL,
+}
+
+
+def _cards(settings: Settings) -> Iterator[Check]:
+    """One line for each thing wrong with the cards, or one line that says they are well."""
+    try:
+        box = asyncio.run(look(load_declared(settings.state / "boards.toml")))
+    except AppError as error:
+        yield Check(name="cards", state=State.FAIL, reason=error.message)
+        return
+    for notice in box.notices:
+        yield Check(
+            name="cards",
+            state=_STATE_OF[notice.severity],
+            reason=notice.reason,
+            next_step=notice.next_step,
+        )
+    if not box.notices:
+        said = ", ".join(f"{board.name}: {len(board.gpus)}" for board in box.boards)
+        yield Check(name="cards", state=State.OK, reason=f"all well ({said})")
 
 
 def _board(board: EngineSettings) -> Check:
