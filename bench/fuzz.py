@@ -136,7 +136,11 @@ class Fuzzer:
                 break
         words = words[: size + 2 * margin]
         whole = " ".join(words)
-        if len(words) < size + 2 * margin or not _good(whole) or not _good(" ".join(words[margin : len(words) - margin or None])):
+        if (
+            len(words) < size + 2 * margin
+            or not _good(whole)
+            or not _good(" ".join(words[margin : len(words) - margin or None]))
+        ):
             return None
         return words
 
@@ -146,12 +150,24 @@ class Fuzzer:
 
     def _holds(self, name: str, words: str) -> bool:
         """Whether a document holds the words; parts between dots in order and near each other."""
-        parts = [f" {_plain(part)} " for part in re.split(r"\.\.\.|\. \. \.|…", words) if _plain(part)]
+        parts = [
+            f" {_plain(part)} " for part in re.split(r"\.\.\.|\. \. \.|…", words) if _plain(part)
+        ]
         return any(_in_order(form, parts) for form in self._plain[name])
 
     # --- replies ---
 
-    def _trial(self, kind: str, name: str, quoted: str, scope: tuple[str, ...], *, good: bool, title: str = "", lead: str = "") -> Trial:
+    def _trial(
+        self,
+        kind: str,
+        name: str,
+        quoted: str,
+        scope: tuple[str, ...],
+        *,
+        good: bool,
+        title: str = "",
+        lead: str = "",
+    ) -> Trial:
         opening, closing = self._rng.choice(_MARKS)
         lead = lead or self._rng.choice(_LEADS)
         start = lead.format(title=title or self._titles[name]) + opening
@@ -170,7 +186,12 @@ class Fuzzer:
             words = words.replace("'", "’")
         elif kind == "true_spaces":
             words = words.replace(" ", "\u00a0", 2)
-        elif kind == "true_bracket_case" and sample.words[0][:1].isupper() and sample.words[0].isalpha() and len(sample.words[0]) > 1:
+        elif (
+            kind == "true_bracket_case"
+            and sample.words[0][:1].isupper()
+            and sample.words[0].isalpha()
+            and len(sample.words[0]) > 1
+        ):
             words = f"[{words[0].lower()}]{words[1:]}"
         return self._trial(kind, name, words, scope, good=True)
 
@@ -192,16 +213,39 @@ class Fuzzer:
             if len(layout.pages) < 3:
                 return None
             page = layout.page_at(at)
-            wrong = self._rng.choice([n for n in range(1, len(layout.pages) + 40) if abs(n - page) > 1])
-            return self._trial(kind, name, words, scope, good=False, lead=f"{{title}}, PDF p. {wrong}, reads ")
+            wrong = self._rng.choice(
+                [n for n in range(1, len(layout.pages) + 40) if abs(n - page) > 1]
+            )
+            return self._trial(
+                kind, name, words, scope, good=False, lead=f"{{title}}, PDF p. {wrong}, reads "
+            )
         speakers = self.record.speakers(DocumentId(name))
         turn = speakers.at(at)
-        names = sorted({t.who for t in speakers.turns if t.who and t.voice is Voice.PLAIN and t.who.startswith(("MR.", "MS.", "JUSTICE", "GENERAL"))})
-        others = [who for who in names if turn is not None and who != turn.who and who.split()[-1] != turn.who.split()[-1]]
+        names = sorted(
+            {
+                t.who
+                for t in speakers.turns
+                if t.who
+                and t.voice is Voice.PLAIN
+                and t.who.startswith(("MR.", "MS.", "JUSTICE", "GENERAL"))
+            }
+        )
+        others = [
+            who
+            for who in names
+            if turn is not None and who != turn.who and who.split()[-1] != turn.who.split()[-1]
+        ]
         if turn is None or not others:
             return None
         who = self._rng.choice(others).title()
-        return self._trial(kind, name, words, scope, good=False, lead=f"At argument (see {{title}}), {who} stated: ")
+        return self._trial(
+            kind,
+            name,
+            words,
+            scope,
+            good=False,
+            lead=f"At argument (see {{title}}), {who} stated: ",
+        )
 
 
 def _find(layout: Layout, sample: Sample) -> int | None:
@@ -213,7 +257,9 @@ def _find(layout: Layout, sample: Sample) -> int | None:
 
 def _good(words: str) -> bool:
     """Prose with letters; no marks, no brackets of its own, no broken words."""
-    if re.search(r"[\"“”‘\[\]«»„「」『』…<>*_|\x02\uf02d\u00ad\ufffd]|\.\s?\.\s?\.|(?<!\w)'|-$|--|:$", words):
+    if re.search(
+        r"[\"“”‘\[\]«»„「」『』…<>*_|\x02\uf02d\u00ad\ufffd]|\.\s?\.\s?\.|(?<!\w)'|-$|--|:$", words
+    ):
         return False
     letters = sum(c.isalpha() for c in words)
     return letters > 0.7 * len(words.replace(" ", "")) and not re.search(r"[A-Z]{3,}[.' ]", words)
@@ -241,7 +287,12 @@ def _in_order(form: str, parts: list[str]) -> bool:
 def _forms(text: str) -> tuple[str, ...]:
     """A text as plain words: as it is, without line numbers, without line-end hyphens."""
     bare = re.sub(r"(?m)^[ \t\u00a0]*\d{1,2}(?=\s)", "", text.replace("\f", "\n"))
-    made = (text, bare, re.sub(r"[-\u00ad\x02]\s*\n\s*", "", bare), re.sub(r"[-\u00ad\x02]\s*\n\s*", "-", bare))
+    made = (
+        text,
+        bare,
+        re.sub(r"[-\u00ad\x02]\s*\n\s*", "", bare),
+        re.sub(r"[-\u00ad\x02]\s*\n\s*", "-", bare),
+    )
     return tuple(f" {_plain(form)} " for form in made)
 
 

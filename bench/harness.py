@@ -67,9 +67,7 @@ def timed(work: Callable[[], object], runs: int) -> Spread:
         start = time.perf_counter()
         work()
         took.append((time.perf_counter() - start) * 1e3)
-    return Spread(
-        min_ms=min(took), median_ms=statistics.median(took), max_ms=max(took), runs=runs
-    )
+    return Spread(min_ms=min(took), median_ms=statistics.median(took), max_ms=max(took), runs=runs)
 
 
 def machine() -> dict[str, Any]:
@@ -81,7 +79,9 @@ def machine() -> dict[str, Any]:
             if line.startswith("model name"):
                 model = line.partition(":")[2].strip()
                 break
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
+    memory = (
+        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
+    )
     return {
         "processor": model,
         "cores": os.cpu_count(),

@@ -41,8 +41,33 @@ ALWAYS_WRONG: Final = {
 _WORD: Final = re.compile(r"^(\W*)(\w[\w'’-]*)(\W*)$")
 _NEGATIONS: Final = {"not", "no", "never", "without", "neither", "nor", "cannot", "none", "nothing"}
 _MODALS: Final = ["shall", "may", "must", "will", "can", "should", "would", "could", "might"]
-_AUXILIARIES: Final = {"is", "are", "was", "were", "has", "have", "had", "does", "do", "did", *_MODALS}
-_QUANTIFIERS: Final = ["all", "any", "each", "every", "some", "no", "most", "many", "few", "several", "both", "either"]
+_AUXILIARIES: Final = {
+    "is",
+    "are",
+    "was",
+    "were",
+    "has",
+    "have",
+    "had",
+    "does",
+    "do",
+    "did",
+    *_MODALS,
+}
+_QUANTIFIERS: Final = [
+    "all",
+    "any",
+    "each",
+    "every",
+    "some",
+    "no",
+    "most",
+    "many",
+    "few",
+    "several",
+    "both",
+    "either",
+]
 _OPPOSITES: Final = {
     "before": "after", "after": "before", "and": "or", "or": "and", "more": "less", "less": "more", "least": "most",
     "most": "least", "above": "below", "below": "above", "to": "from", "from": "to", "with": "without", "without": "with",
@@ -82,7 +107,9 @@ def _with(word: str, core: str) -> str:
 
 def _spots(sample: Sample, fits: Callable[[str], bool], *, inner: bool = False) -> list[int]:
     edge = 1 if inner else 0
-    return [k for k in range(edge, len(sample.words) - edge) if fits(_core(sample.words[k]).lower())]
+    return [
+        k for k in range(edge, len(sample.words) - edge) if fits(_core(sample.words[k]).lower())
+    ]
 
 
 def _replace(sample: Sample, k: int, *words: str) -> list[str]:
@@ -218,7 +245,11 @@ def word_doubled(sample: Sample, rng: random.Random) -> list[str] | None:
 
 @mutation
 def words_swapped(sample: Sample, rng: random.Random) -> list[str] | None:
-    spots = [k for k in range(len(sample.words) - 1) if _core(sample.words[k]).lower() != _core(sample.words[k + 1]).lower()]
+    spots = [
+        k
+        for k in range(len(sample.words) - 1)
+        if _core(sample.words[k]).lower() != _core(sample.words[k + 1]).lower()
+    ]
     if not spots:
         return None
     k = rng.choice(spots)
@@ -265,18 +296,30 @@ def plural_changed(sample: Sample, rng: random.Random) -> list[str] | None:
         return None
     k = rng.choice(spots)
     core = _core(sample.words[k])
-    return _replace(sample, k, _with(sample.words[k], core[:-1] if core.endswith("s") else core + "s"))
+    return _replace(
+        sample, k, _with(sample.words[k], core[:-1] if core.endswith("s") else core + "s")
+    )
 
 
 @mutation
 def ending_changed(sample: Sample, rng: random.Random) -> list[str] | None:
-    spots = _spots(sample, lambda word: len(word) > 4 and word.endswith(("ed", "ing", "er", "or", "ee", "ly", "able")))
+    spots = _spots(
+        sample,
+        lambda word: len(word) > 4 and word.endswith(("ed", "ing", "er", "or", "ee", "ly", "able")),
+    )
     if not spots:
         return None
     k = rng.choice(spots)
     core = _core(sample.words[k])
     stem = re.sub(r"(?:ed|ing|er|or|ee|ly|able)$", "", core)
-    return _replace(sample, k, _with(sample.words[k], stem + rng.choice([e for e in ("ed", "ing", "or", "ee", "") if stem + e != core])))
+    return _replace(
+        sample,
+        k,
+        _with(
+            sample.words[k],
+            stem + rng.choice([e for e in ("ed", "ing", "or", "ee", "") if stem + e != core]),
+        ),
+    )
 
 
 @mutation
@@ -306,7 +349,11 @@ def cut_inside_first_word(sample: Sample, rng: random.Random) -> list[str] | Non
 
 @mutation
 def name_swapped(sample: Sample, rng: random.Random) -> list[str] | None:
-    spots = [k for k in range(1, len(sample.words)) if _core(sample.words[k])[:1].isupper() and len(_core(sample.words[k])) > 2]
+    spots = [
+        k
+        for k in range(1, len(sample.words))
+        if _core(sample.words[k])[:1].isupper() and len(_core(sample.words[k])) > 2
+    ]
     names = ["Halvorsen", "Okafor", "Delacroix", "Petrov", "Nakamura", "Brightwater", "Ellison"]
     return _replace(sample, rng.choice(spots), rng.choice(names)) if spots else None
 
@@ -318,16 +365,29 @@ def homoglyph(sample: Sample, rng: random.Random) -> list[str] | None:
         return None
     k = rng.choice(spots)
     table = {"a": "а", "e": "е", "o": "о", "p": "р", "c": "с"}  # Cyrillic
-    return _replace(sample, k, re.sub("[aeopc]", lambda m: table[m.group()], sample.words[k], count=1))
+    return _replace(
+        sample, k, re.sub("[aeopc]", lambda m: table[m.group()], sample.words[k], count=1)
+    )
 
 
 @mutation
 def digit_for_letter(sample: Sample, rng: random.Random) -> list[str] | None:
-    spots = [k for k in range(len(sample.words)) if re.search(r"(?<=\w)[lo](?=\w)", sample.words[k])]
+    spots = [
+        k for k in range(len(sample.words)) if re.search(r"(?<=\w)[lo](?=\w)", sample.words[k])
+    ]
     if not spots:
         return None
     k = rng.choice(spots)
-    return _replace(sample, k, re.sub(r"(?<=\w)[lo](?=\w)", lambda m: {"l": "1", "o": "0"}[m.group()], sample.words[k], count=1))
+    return _replace(
+        sample,
+        k,
+        re.sub(
+            r"(?<=\w)[lo](?=\w)",
+            lambda m: {"l": "1", "o": "0"}[m.group()],
+            sample.words[k],
+            count=1,
+        ),
+    )
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -355,12 +415,18 @@ def digit_added(sample: Sample, rng: random.Random) -> list[str] | None:
         return None
     k = rng.choice(spots)
     at = rng.choice([m.start() for m in re.finditer(r"\d", sample.words[k])])
-    return _replace(sample, k, sample.words[k][:at] + rng.choice("123456789") + sample.words[k][at:])
+    return _replace(
+        sample, k, sample.words[k][:at] + rng.choice("123456789") + sample.words[k][at:]
+    )
 
 
 @mutation
 def digits_swapped(sample: Sample, rng: random.Random) -> list[str] | None:
-    spots = [k for k in range(len(sample.words)) if any(a != b for a, b in re.findall(r"(?=(\d)(\d))", sample.words[k]))]
+    spots = [
+        k
+        for k in range(len(sample.words))
+        if any(a != b for a, b in re.findall(r"(?=(\d)(\d))", sample.words[k]))
+    ]
     if not spots:
         return None
     k = rng.choice(spots)
@@ -371,7 +437,11 @@ def digits_swapped(sample: Sample, rng: random.Random) -> list[str] | None:
 
 @mutation
 def number_dropped(sample: Sample, rng: random.Random) -> list[str] | None:
-    spots = [k for k in _number_spots(sample) if 0 < k < len(sample.words) - 1 and not re.search(r"[A-Za-z]", sample.words[k])]
+    spots = [
+        k
+        for k in _number_spots(sample)
+        if 0 < k < len(sample.words) - 1 and not re.search(r"[A-Za-z]", sample.words[k])
+    ]
     return _replace(sample, rng.choice(spots)) if spots else None
 
 
@@ -387,7 +457,14 @@ def number_word_changed(sample: Sample, rng: random.Random) -> list[str] | None:
     if not spots:
         return None
     k = rng.choice(spots)
-    return _replace(sample, k, _with(sample.words[k], rng.choice([n for n in _NUMBER_WORDS if n != _core(sample.words[k]).lower()])))
+    return _replace(
+        sample,
+        k,
+        _with(
+            sample.words[k],
+            rng.choice([n for n in _NUMBER_WORDS if n != _core(sample.words[k]).lower()]),
+        ),
+    )
 
 
 @mutation
@@ -396,7 +473,11 @@ def month_changed(sample: Sample, rng: random.Random) -> list[str] | None:
     if not spots:
         return None
     k = rng.choice(spots)
-    return _replace(sample, k, _with(sample.words[k], rng.choice([m for m in _MONTHS if m != _core(sample.words[k])])))
+    return _replace(
+        sample,
+        k,
+        _with(sample.words[k], rng.choice([m for m in _MONTHS if m != _core(sample.words[k])])),
+    )
 
 
 @mutation
@@ -452,7 +533,14 @@ def ordinal_changed(sample: Sample, rng: random.Random) -> list[str] | None:
     if not spots:
         return None
     k = rng.choice(spots)
-    return _replace(sample, k, _with(sample.words[k], rng.choice([o for o in ordinals if o != _core(sample.words[k]).lower()])))
+    return _replace(
+        sample,
+        k,
+        _with(
+            sample.words[k],
+            rng.choice([o for o in ordinals if o != _core(sample.words[k]).lower()]),
+        ),
+    )
 
 
 # --- splices and ellipses -------------------------------------------------------------------------
@@ -472,15 +560,25 @@ def spliced_with_foreign(sample: Sample, rng: random.Random) -> list[str] | None
 
 @mutation
 def dots_swallow_negation(sample: Sample, rng: random.Random) -> list[str] | None:
-    spots = _spots(sample, lambda word: word in _NEGATIONS or word in _MODALS or word.endswith("n't"), inner=True)
+    spots = _spots(
+        sample,
+        lambda word: word in _NEGATIONS or word in _MODALS or word.endswith("n't"),
+        inner=True,
+    )
     if not spots:
         return None
     k = rng.choice(spots)
-    low, high = max(1, k - rng.randint(0, 2)), min(len(sample.words) - 1, k + 1 + rng.randint(0, 2))
+    low, high = max(4, k - rng.randint(0, 2)), min(len(sample.words) - 1, k + 1 + rng.randint(0, 2))
     after = {_core(word).lower() for word in sample.words[high:]}
+    if high - low < 1 or k < low or len(sample.words) - high < 4:
+        return None  # too few words left to say where they stand
     if after & {_core(word).lower() for word in sample.words[low:high]}:
         return None  # the words after the dots would stand before the negation too
-    return [*sample.words[:low], rng.choice(["...", ". . .", "…", "[...]", "* * *", "[…]"]), *sample.words[high:]]
+    return [
+        *sample.words[:low],
+        rng.choice(["...", ". . .", "…", "[...]", "* * *", "[…]"]),
+        *sample.words[high:],
+    ]
 
 
 @mutation
@@ -493,7 +591,11 @@ def dots_reverse_parts(sample: Sample, rng: random.Random) -> list[str] | None:
 
 @mutation
 def dots_join_documents(sample: Sample, rng: random.Random) -> list[str] | None:
-    return [*sample.words[: max(3, len(sample.words) // 2)], rng.choice(["...", "…"]), *sample.foreign[:8]]
+    return [
+        *sample.words[: max(3, len(sample.words) // 2)],
+        rng.choice(["...", "…"]),
+        *sample.foreign[:8],
+    ]
 
 
 @mutation
@@ -509,7 +611,13 @@ def dots_and_a_lie(sample: Sample, rng: random.Random) -> list[str] | None:
 @mutation
 def dots_add_words(sample: Sample, rng: random.Random) -> list[str] | None:
     k = rng.randint(2, len(sample.words) - 1)
-    return [*sample.words[:k], "…", rng.choice(["not", "never", "only", "allegedly"]), "…", *sample.words[k:]]
+    return [
+        *sample.words[:k],
+        "…",
+        rng.choice(["not", "never", "only", "allegedly"]),
+        "…",
+        *sample.words[k:],
+    ]
 
 
 # --- brackets -------------------------------------------------------------------------------------
@@ -517,18 +625,31 @@ def dots_add_words(sample: Sample, rng: random.Random) -> list[str] | None:
 
 @mutation
 def bracket_hides_word(sample: Sample, rng: random.Random) -> list[str] | None:
-    spots = _spots(sample, lambda word: word in _MODALS or word in _NEGATIONS or word in _OPPOSITES, inner=True)
+    spots = _spots(
+        sample, lambda word: word in _MODALS or word in _NEGATIONS or word in _OPPOSITES, inner=True
+    )
     if not spots:
         return None
     k = rng.choice(spots)
     core = _core(sample.words[k]).lower()
-    return _replace(sample, k, _with(sample.words[k], f"[{_OPPOSITES.get(core, rng.choice(['permitted', 'required', 'may', 'must']))}]"))
+    return _replace(
+        sample,
+        k,
+        _with(
+            sample.words[k],
+            f"[{_OPPOSITES.get(core, rng.choice(['permitted', 'required', 'may', 'must']))}]",
+        ),
+    )
 
 
 @mutation
 def bracket_adds_not(sample: Sample, rng: random.Random) -> list[str] | None:
     k = rng.randint(1, len(sample.words) - 1)
-    return [*sample.words[:k], rng.choice(["[not]", "[never]", "[only]", "[if ever]"]), *sample.words[k:]]
+    return [
+        *sample.words[:k],
+        rng.choice(["[not]", "[never]", "[only]", "[if ever]"]),
+        *sample.words[k:],
+    ]
 
 
 @mutation
@@ -580,14 +701,22 @@ def emphasis_hides_change(sample: Sample, rng: random.Random) -> list[str] | Non
 
 @mutation
 def starts_after_negation(sample: Sample, rng: random.Random) -> list[str] | None:
-    spots = [k for k in range(len(sample.words) - 4) if _core(sample.words[k]).lower() in _NEGATIONS
-             and not re.search(r"[.;:?!]", sample.words[k])]
+    spots = [
+        k
+        for k in range(len(sample.words) - 4)
+        if _core(sample.words[k]).lower() in _NEGATIONS
+        and not re.search(r"[.;:?!]", sample.words[k])
+    ]
     return list(sample.words[rng.choice(spots) + 1 :]) if spots else None
 
 
 @mutation
 def compound_cut(sample: Sample, rng: random.Random) -> list[str] | None:
-    spots = [k for k in range(1, len(sample.words) - 3) if re.match(r"^[a-z]{3,}-[a-z]{3,}$", sample.words[k])]
+    spots = [
+        k
+        for k in range(1, len(sample.words) - 3)
+        if re.match(r"^[a-z]{3,}-[a-z]{3,}$", sample.words[k])
+    ]
     if not spots:
         return None
     k = rng.choice(spots)
@@ -596,8 +725,12 @@ def compound_cut(sample: Sample, rng: random.Random) -> list[str] | None:
 
 @mutation
 def stop_cuts_exception(sample: Sample, rng: random.Random) -> list[str] | None:
-    spots = [k for k in range(4, len(sample.words)) if _core(sample.words[k]).lower() in {"unless", "except", "provided", "until", "if"}
-             and not re.search(r"[.?!;:]$", sample.words[k - 1])]
+    spots = [
+        k
+        for k in range(4, len(sample.words))
+        if _core(sample.words[k]).lower() in {"unless", "except", "provided", "until", "if"}
+        and not re.search(r"[.?!;:]$", sample.words[k - 1])
+    ]
     if not spots:
         return None
     made = list(sample.words[: rng.choice(spots)])
@@ -607,7 +740,15 @@ def stop_cuts_exception(sample: Sample, rng: random.Random) -> list[str] | None:
 
 @mutation
 def invented_tail(sample: Sample, rng: random.Random) -> list[str] | None:
-    tail = ["and", "shall", "be", rng.choice(sample.vocabulary), "by", "the", rng.choice(sample.vocabulary)]
+    tail = [
+        "and",
+        "shall",
+        "be",
+        rng.choice(sample.vocabulary),
+        "by",
+        "the",
+        rng.choice(sample.vocabulary),
+    ]
     return [*sample.words, *tail[: rng.randint(2, 7)]]
 
 

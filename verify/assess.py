@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from verify.align import Alignment, is_particle, meets
-from verify.danger import GROUPS, find_danger, is_negation
+from verify.danger import GROUPS, find_danger
+from verify.edges import edge_edits
 from verify.edits import (
     Edit,
     EditKind,
@@ -23,21 +24,11 @@ from verify.layout import Region
 from verify.quotation import MAX_GAP_WORDS, Quotation
 from verify.tokens import Unit
 
-_SCALES: Final = frozenset(
-    "% ‰ percent per hundred thousand million millions billion billions trillion mio mrd prozent millionen "
-    "milliarden pour 만 억 조 원 % °".split()
-)
-_SIGNS: Final = frozenset("$€£¥₩¢₤\u2212±")
-_LEADS: Final = frozenset(
-    "unless except if whether until only provided excluding falls wenn ob sofern si sauf außer".split()
-)
-"""Words that, right before a statement, keep it from being one."""
 _SMALL: Final = frozenset(
     "the for her his him not are was has had can and but any all one our you its who how may nor yet she our out now too off "
     "per own did does been were will them they then than that this".split()
 )
 """Words that an added letter makes another word: "the[y]", "he[r]"."""
-_THAT: Final = frozenset({"that", "dass", "que"})
 _STOPS: Final = (".", "!", "?")
 
 
@@ -87,7 +78,8 @@ def assess(
         return None
     walk.run(alignment)
     walk.regions({record[j].region for _, j in met})
-    walk.edges(met[0], met[-1], closes=closes)
+    walk.added()
+    walk.edits += edge_edits(quotation, record, text, met[0][1], met[-1][1], setting, closes=closes)
     stretches, jumps = walk.places(alignment)
     return Assessment(
         edits=tuple(walk.edits),
@@ -292,100 +284,26 @@ class _Walk:
         )
         return tuple(group for group in GROUPS if group != "denial") if whole else GROUPS
 
+    def added(self) -> None:
+        """Brackets before the first or after the last word: somebody's addition."""
+        for at in (0, len(self.quotation.words)):
+            gap = self.quotation.gaps.get(at)
+            if gap is not None and gap.kind == "bracket":
+                self.edits.append(
+                    Edit(
+                        kind=EditKind.DOUBT,
+                        record="",
+                        reply=gap.words,
+                        why="what is in brackets is an addition: whether it is right is for you to say",
+                    )
+                )
+
     def regions(self, met: set[Region]) -> None:
         """Words taken together that the page keeps apart: text, a running head, a line number."""
         if Region.LINE_NUMBER in met:
             self._doubt("", "a number of it may be a printed line number")
         elif len(met - {Region.EMAIL_QUOTE, Region.BODY}) and len(met) > 1:
             self._doubt("", "it runs together with a running head or a footnote")
-
-    # --- the edges ---
-
-    def edges(self, first: tuple[int, int], last: tuple[int, int], *, closes: bool) -> None:
-        """Words that stand right outside the quotation and would turn it round."""
-        before = self.record[first[1] - 1] if first[1] > 0 else None
-        after = self.record[last[1] + 1] if last[1] + 1 < len(self.record) else None
-        start, end = self.record[first[1]], self.record[last[1]]
-        if before is not None and 0 not in self.quotation.gaps:
-            self._edge_before(before, start, first[1])
-        if after is not None and len(self.quotation.words) not in self.quotation.gaps:
-            self._edge_after(end, after, last[1], closes=closes)
-        for unit, other, between in (
-            (before, start, start.before),
-            (end, after, after.before if after else ""),
-        ):
-            if unit is not None and other is not None and between == "-" and other.glued:
-                if unit.key.isalpha() and other.key.isalpha():
-                    self._doubt(
-                        f"{unit.raw}-{other.raw}", "it begins or ends inside a compound word"
-                    )
-
-    def _edge_before(self, before: Unit, start: Unit, at: int) -> None:
-        if not any(stop in start.before for stop in (*_STOPS, ";", ":")):
-            earlier = self.record[at - 2].key if at > 1 else ""
-            leads = self._negates(at - 1) or before.key in _LEADS
-            denied = before.key in _THAT and find_danger([earlier], groups=("denial",))
-            if leads or denied:
-                words = f"{earlier} {before.raw}" if denied else before.raw
-                self._doubt(
-                    f"{words} {start.raw}", f'"{words}" stands right before it in the record'
-                )
-        signed = self.text[max(0, start.start - 1) : start.start]
-        if (
-            start.key[:1].isdigit()
-            and (
-                before.key in _SIGNS
-                or (signed in {"-", "–", ".", ","}
-                and (not start.glued or signed in {".", ","}))
-            )
-            and not self._counts(before, signed)
-        ):
-            self._doubt(f"{before.raw}{start.raw}", "the sign before the number is cut off")
-
-    def _negates(self, at: int) -> bool:
-        """Whether a unit of the record negates; "No. 5" and "Nos. 5-7" do not."""
-        unit = self.record[at]
-        if unit.key == "no" and at + 1 < len(self.record):
-            following = self.record[at + 1]
-            if following.before.startswith(".") and following.key[:1].isdigit():
-                return False
-        return is_negation(unit.key)
-
-    @staticmethod
-    def _counts(before: Unit, signed: str) -> bool:
-        """A dot or dash that belongs to the word before the number: "No.5", "Tr.-3"."""
-        return (
-            signed in {".", ",", "-", "–"}
-            and before.key[-1:].isalpha()
-            and before.key not in _SIGNS
-        )
-
-    def _edge_after(self, end: Unit, after: Unit, at: int, *, closes: bool) -> None:
-        stopped = any(stop in after.before for stop in _STOPS)
-        following = [unit.key for unit in self.record[at + 1 : at + 4]]
-        if not stopped and self._negates(at + 1) and not any(c in after.before for c in ",;:-"):
-            self._doubt(
-                f"{end.raw} {after.raw}", f'"{after.raw}" follows right after it in the record'
-            )
-        elif closes and not stopped:
-            danger = find_danger(following[:1], groups=("condition",)) or find_danger(
-                [key for key in following if not key.isdigit()], groups=("condition",)
-            )
-            if danger is not None:
-                self._doubt(
-                    f"{end.raw}{after.before} {after.raw}",
-                    f'it closes with a full stop where the record goes on with "{danger}"',
-                )
-        if end.key[:1].isdigit() and after.key in _SCALES:
-            self._doubt(f"{end.raw} {after.raw}", "the number goes on in the record")
-        dense = "".join(unit.raw for unit in self.record[at + 1 : at + 4])
-        if not dense.isascii() and dense.startswith(
-            ("ない", "ません", "なかっ", "ず", "ぬ", "まい")
-        ):
-            self._doubt(end.raw + dense, "a negation follows right after it in the record")
-
-    def _doubt(self, record: str, why: str) -> None:
-        self.edits.append(Edit(kind=EditKind.DOUBT, record=record, reply="", why=why))
 
     # --- places ---
 

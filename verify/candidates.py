@@ -103,8 +103,11 @@ def scan_places(
     """Where a few common words stand in a row: the index has no gram of them."""
     if len(form.words) > (_FEW_NAMED if first else _FEW):
         return []
+    raws = [word.unit.raw for word in form.words]
     pattern = re.compile(
-        r"(?<!\w)" + r"[\W_]+".join(re.escape(word.unit.raw) for word in form.words) + r"(?!\w)",
+        (r"(?<!\w)" if raws[0][:1].isalnum() else "")
+        + r"[\W_]*".join(re.escape(raw) for raw in raws)
+        + (r"(?!\w)" if raws[-1][-1:].isalnum() else ""),
         re.IGNORECASE,
     )
     found: list[tuple[DocumentId, Place]] = []

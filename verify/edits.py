@@ -148,7 +148,7 @@ class Setting:
     """The reply says it left quotation marks out, or cleaned the passage up."""
 
 
-_UNITS_OF_MEASURE: Final = frozenset({"m", "cm", "km", "mm", "ft", "in", "mi", "yd"})
+UNITS_OF_MEASURE: Final = frozenset({"m", "cm", "km", "mm", "ft", "in", "mi", "yd"})
 _COUNTED: Final = frozenset(
     "no nos sec secs art arts ch p pp pg ex exh exhs fig figs vol vols para paras cl cls item items dkt ecf doc docs § §§ ¶ ¶¶ "
     "section sections article articles exhibit exhibits page pages part parts chapter clause clauses paragraph paragraphs count "
@@ -171,7 +171,7 @@ _CITATION: Final = re.compile(
 
 def is_marker(unit: Unit, before: Unit | None, setting: Setting) -> bool:
     """Whether a number of the record is a footnote marker and not part of the sentence."""
-    if before is None or before.key in _COUNTED or before.key in _UNITS_OF_MEASURE:
+    if before is None or before.key in _COUNTED or before.key in UNITS_OF_MEASURE:
         return False
     if not unit.key.isdigit() or before.key[-1:].isdigit() or not any(map(str.isalpha, before.key)):
         return False

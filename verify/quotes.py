@@ -153,10 +153,13 @@ class _Reading:
                 continue
             near = self._window(document, place, _NEAR)
             units = self._best_stream(document, near, (low, high))
-            runs = [(form, exact_runs(form, units)) for form in self.forms]
-            for form, alignments in runs:
-                found += self._assessed(document, form, units, alignments)
-            if any(alignments for _, alignments in runs):
+            exact = [
+                match
+                for form in self.forms
+                for match in self._assessed(document, form, units, exact_runs(form, units))
+            ]
+            found += exact
+            if any(match.grade <= Grade.DISCLOSED for match in exact):
                 continue
             for form in self.forms:
                 best = best_alignment(form, units, omit_cost=self._omit_cost)
@@ -277,6 +280,11 @@ def _distinct(found: Sequence[Match]) -> list[Match]:
     """The best match at every place."""
     kept: list[Match] = []
     for match in sorted(found, key=lambda match: match.rank):
-        if not any(match.start < other.end and other.start < match.end for other in kept):
+        if not any(
+            match.document == other.document
+            and match.start < other.end
+            and other.start < match.end
+            for other in kept
+        ):
             kept.append(match)
     return kept

@@ -1,0 +1,148 @@
+"""What stands right outside a quotation and would turn it round.
+
+A quotation may be word for word true and still mislead because of where it begins or ends: after a
+"not" or an "unless", inside a compound word, before a "%", or with a full stop where the record goes
+on with an exception. Each such edge is a DOUBT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from verify.danger import find_danger, is_negation
+from verify.edits import UNITS_OF_MEASURE, Edit, EditKind, Setting, is_marker
+from verify.quotation import Quotation
+from verify.tokens import Unit
+
+_SCALES: Final = frozenset(
+    "% ‰ percent per hundred thousand million millions billion billions trillion mio mrd prozent"
+    " millionen milliarden pour 만 억 조 원 °".split()
+)
+"""Words and signs with which a number goes on."""
+_SIGNS: Final = frozenset("$€£¥₩¢₤\u2212±")
+_LEADS: Final = frozenset(
+    "unless except if whether until only provided excluding falls wenn ob sofern si sauf außer".split()
+)
+"""Words that, right before a statement, keep it from being one."""
+_THAT: Final = frozenset({"that", "dass", "que"})
+STOPS: Final = (".", "!", "?")
+_NEGATED_AFTER: Final = ("ない", "ません", "なかっ", "ず", "ぬ", "まい")
+
+
+def edge_edits(
+    quotation: Quotation,
+    record: Sequence[Unit],
+    text: str,
+    first: int,
+    last: int,
+    setting: Setting,
+    *,
+    closes: bool,
+) -> list[Edit]:
+    """The doubts at both edges of a quotation.
+
+    Args:
+        quotation: The quotation; an ellipsis at an edge says that something is left out there.
+        record: The record's units.
+        text: The record's raw text.
+        first: The first unit the quotation meets.
+        last: The last one.
+        setting: See `edits.Setting`.
+        closes: A full stop stands inside the closing mark.
+    """
+    found: list[Edit] = []
+    if first > 0 and 0 not in quotation.gaps:
+        found += _before(record, text, first)
+    if last + 1 < len(record) and len(quotation.words) not in quotation.gaps:
+        found += _after(record, last, closes=closes)
+    for at in (first, last + 1):
+        if 0 < at < len(record):
+            found += _torn(record, at, setting)
+    return found
+
+
+def _doubt(record: str, why: str) -> Edit:
+    return Edit(kind=EditKind.DOUBT, record=record, reply="", why=why)
+
+
+def _torn(record: Sequence[Unit], at: int, setting: Setting) -> list[Edit]:
+    """A compound word or a number with its sign, cut in two between ``at - 1`` and ``at``."""
+    left, right = record[at - 1], record[at]
+    if not right.glued or _lone(left) or _lone(right):
+        return []
+    if right.before == "-" and left.key.isalpha() and right.key.isalpha():
+        return [_doubt(f"{left.raw}-{right.raw}", "it begins or ends inside a compound word")]
+    if right.before == "" and not is_marker(right, left, setting):
+        return [_doubt(f"{left.raw}{right.raw}", "it begins or ends inside a word or a figure")]
+    return []
+
+
+def _lone(unit: Unit) -> bool:
+    """A character of a script that writes no spaces."""
+    return len(unit.raw) == 1 and unit.raw >= "\u3040" and unit.raw.isalpha()
+
+
+def _before(record: Sequence[Unit], text: str, at: int) -> list[Edit]:
+    before, start = record[at - 1], record[at]
+    found = []
+    if not any(stop in start.before for stop in (*STOPS, ";", ":")):
+        earlier = record[at - 2].key if at > 1 else ""
+        leads = _negates(record, at - 1) or before.key in _LEADS
+        denied = before.key in _THAT and find_danger([earlier], groups=("denial",))
+        if leads or denied:
+            words = f"{earlier} {before.raw}" if denied else before.raw
+            found.append(
+                _doubt(f"{words} {start.raw}", f'"{words}" stands right before it in the record')
+            )
+    if start.key[:1].isdigit() and (before.key in _SIGNS or _signed(text, start)):
+        found.append(_doubt(f"{before.raw}{start.raw}", "the sign before the number is cut off"))
+    return found
+
+
+def _signed(text: str, number: Unit) -> bool:
+    """Whether a minus or a decimal point stands before a number: ".5", "-5", not "No.5"."""
+    sign = text[max(0, number.start - 1) : number.start]
+    earlier = text[max(0, number.start - 2) : max(0, number.start - 1)]
+    return sign in {"-", "–", ".", ","} and not earlier.isalnum() and earlier not in {")", "]"}
+
+
+def _after(record: Sequence[Unit], last: int, *, closes: bool) -> list[Edit]:
+    end, after = record[last], record[last + 1]
+    following = [unit.key for unit in record[last + 1 : last + 4]]
+    stopped = any(stop in after.before for stop in STOPS)
+    found = []
+    if not stopped and _negates(record, last + 1) and not any(c in after.before for c in ",;:-"):
+        found.append(
+            _doubt(
+                f"{end.raw} {after.raw}", f'"{after.raw}" follows right after it in the record'
+            )
+        )
+    elif closes and not stopped:
+        words = [key for key in following if not key.isdigit()]
+        danger = find_danger(words, groups=("condition",))
+        if danger is not None:
+            found.append(
+                _doubt(
+                    f"{end.raw}{after.before} {after.raw}",
+                    f'it closes with a full stop where the record goes on with "{danger}"',
+                )
+            )
+    if end.key[:1].isdigit() and after.key in _SCALES:
+        found.append(_doubt(f"{end.raw} {after.raw}", "the number goes on in the record"))
+    if after.marker and after.glued and end.key in UNITS_OF_MEASURE:
+        found.append(_doubt(f"{end.raw}{after.raw}", "the unit goes on in the record"))
+    dense = "".join(unit.raw for unit in record[last + 1 : last + 4])
+    if not dense.isascii() and dense.startswith(_NEGATED_AFTER):
+        found.append(_doubt(end.raw + dense, "a negation follows right after it in the record"))
+    return found
+
+
+def _negates(record: Sequence[Unit], at: int) -> bool:
+    """Whether a unit of the record negates; "No. 5" and "Nos. 5-7" do not."""
+    unit = record[at]
+    if unit.key == "no" and at + 1 < len(record):
+        following = record[at + 1]
+        if following.before.startswith(".") and following.key[:1].isdigit():
+            return False
+    return is_negation(unit.key)
