@@ -301,9 +301,12 @@ class _Walk:
     def regions(self, met: set[Region]) -> None:
         """Words taken together that the page keeps apart: text, a running head, a line number."""
         if Region.LINE_NUMBER in met:
-            self._doubt("", "a number of it may be a printed line number")
+            self._doubt("a number of it may be a printed line number")
         elif len(met - {Region.EMAIL_QUOTE, Region.BODY}) and len(met) > 1:
-            self._doubt("", "it runs together with a running head or a footnote")
+            self._doubt("it runs together with a running head or a footnote")
+
+    def _doubt(self, why: str) -> None:
+        self.edits.append(Edit(kind=EditKind.DOUBT, record="", reply="", why=why))
 
     # --- places ---
 
