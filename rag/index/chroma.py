@@ -7,6 +7,7 @@ for every question as well: left to embed text itself, it would try to download 
 
 from __future__ import annotations
 
+import secrets
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,10 +41,10 @@ class ChromaIndex:
         import chromadb  # noqa: TID251
         from chromadb.config import Settings  # noqa: TID251
 
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        home = self._home()
         try:
             self._client = chromadb.PersistentClient(
-                path=str(self._folder),
+                path=str(home),
                 settings=Settings(
                     anonymized_telemetry=False,
                     allow_reset=False,
@@ -58,6 +59,18 @@ class ChromaIndex:
         except Exception as error:  # Chroma's own errors have no common root
             self.close()
             raise Unavailable("the vector index cannot be opened") from error
+
+    def _home(self) -> Path:
+        """The directory inside the folder: the one that is there, else a new one.
+
+        Its name is random, because Chroma remembers a directory that it once failed to open and
+        then fails for that path until the process ends; a rebuilt index must get a new path.
+        """
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        held = sorted(path for path in self._folder.iterdir() if path.is_dir())
+        home = held[0] if held else self._folder / secrets.token_hex(4)
+        home.mkdir(mode=0o700, exist_ok=True)
+        return home
 
     def add(self, ids: Sequence[str], vectors: Vectors) -> None:
         if len(ids) != len(vectors):

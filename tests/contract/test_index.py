@@ -142,7 +142,7 @@ def test_health_sees_lost_chroma_files(tmp_path: Path) -> None:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     index.add([str(at) for at in range(3000)], vectors)
     index.close()
-    folders = [path for path in (tmp_path / "index").iterdir() if path.is_dir()]
+    folders = [path for path in (tmp_path / "index").glob("*/*") if path.is_dir()]
     assert folders
     for folder in folders:
         shutil.rmtree(folder)
