@@ -9,6 +9,7 @@ is looked at again, larger and in colour.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -53,6 +54,7 @@ class Cover:
     """Share of the letters and digits that cannot be seen."""
 
 
+_LINE_END = re.compile("\r\n|\r|\n")
 _REASONS = {
     1: "drawn in a way that leaves no mark",
     2: "too small to be read",
@@ -287,9 +289,8 @@ def _keep(chars: str, found: list[Hidden]) -> list[tuple[int, int]] | None:
     for run in found:
         if run.start > done:
             out.append((done, run.start))
-        for at in range(max(done, run.start), run.end):
-            if chars[at] in "\r\n":
-                out.append((at, at + 1))
+        ends = _LINE_END.finditer(chars, max(done, run.start), run.end)
+        out += [match.span() for match in ends]
         done = max(done, run.end)
     out.append((done, len(chars)))
     return out

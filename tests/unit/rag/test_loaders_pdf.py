@@ -132,6 +132,11 @@ def test_bates_stamps_with_a_gap(tmp_path: Path) -> None:
     ]
 
 
+def test_a_form_number_that_stays_the_same_is_no_bates_stamp(tmp_path: Path) -> None:
+    paged = read(tmp_path, pdf(*[both(lines(*PROSE), lines("AO-000440", top=30))] * 3))
+    assert all(page.bates is None for page in paged.pages)
+
+
 def test_a_docket_number_is_no_bates_stamp(tmp_path: Path) -> None:
     paged = read(tmp_path, pdf(*[lines("Case No. CV2016123", *PROSE)] * 3))
     assert all(page.bates is None for page in paged.pages)

@@ -123,6 +123,12 @@ def test_a_lost_number_is_counted_where_it_fits_exactly(tmp_path: Path) -> None:
     assert paged.text[found[0].start : found[0].end] == "   word 5"
 
 
+def test_a_lost_number_is_not_guessed_where_it_does_not_fit(tmp_path: Path) -> None:
+    lines = [f"{n:2d} word {n}" if n != 5 else "   word 5\n   word 5b" for n in range(1, 13)]
+    paged = read(tmp_path, "\n".join(lines))
+    assert "5" not in [place.label for place in paged.places_of(PlaceKind.LINE)]
+
+
 def plain_pages(first: int, last: int) -> list[str]:
     return [
         f"{page:04d}\n"
