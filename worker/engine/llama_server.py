@@ -166,6 +166,8 @@ class LlamaServer:
             await self._server().get("/health", timeout_s=2.0)
         except AppError:
             return Health(state=State.DOWN, detail="the engine does not answer")
+        if self._watch.read_again:
+            return Health(state=State.READY, detail="a record that was just read was read again")
         return Health(state=State.READY)
 
     @property
@@ -236,6 +238,7 @@ class LlamaServer:
             async for event in events:
                 if isinstance(event, Finished):
                     self._check_wall(matter, event.usage)
+                    self._watch.compare(matter, prompt, event.usage, reuse=limits.reuse)
                 elif isinstance(event, PromptProgress):
                     reused = Usage(prompt_tokens=event.total, reused_tokens=event.cached)
                     self._check_wall(matter, reused)

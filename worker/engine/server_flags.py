@@ -44,7 +44,9 @@ _FORBIDDEN = {
 _NO_UI = ("--no-ui", "--no-webui")
 """The same flag, older name last."""
 
-_VALUE_IS_PRIVATE = frozenset({"-m", "--host", "--slot-save-path", "--api-key-file", "-a"})
+_VALUE_IS_PRIVATE = frozenset(
+    {"-m", "-a", "--host", "--slot-save-path", "--api-key-file", "--spec-draft-model", "--mmproj"}
+)
 """Flags whose value names a path or a secret; left out of provenance."""
 
 

@@ -18,7 +18,7 @@ import hashlib
 from collections import defaultdict
 
 from protocol.errors import BadRequest, Internal
-from worker.engine import Prompt, Usage
+from worker.engine import Prompt, Usage, prompt_sha256
 
 KEPT_APART = frozenset({"none", "ngram-simple"})
 """Kinds of speculation that look at the prompt at hand only. By experiment: ``ngram-mod`` keeps one
@@ -67,6 +67,19 @@ class Watch:
     def __init__(self, template_tokens: int) -> None:
         self._shared_tokens = template_tokens + CODE_DIGITS - 1
         self._most: defaultdict[str, int] = defaultdict(int)
+        self._last = ""
+        self.read_again = False
+        """Whether the last call read a record again that the call before it had just read: every
+        way in which reuse can break is silent, so this is what shows it."""
+
+    def compare(self, matter: str, prompt: Prompt, usage: Usage, *, reuse: bool) -> None:
+        """Note a whole call, for `read_again`."""
+        head = prompt_sha256(
+            walled(matter, Prompt(system=prompt.system, record=prompt.record, question=""))
+        )
+        worth = len(prompt.record) > 0 and reuse
+        self.read_again = worth and head == self._last and usage.reused_tokens == 0
+        self._last = head
 
     def check(self, matter: str, usage: Usage) -> None:
         """Note the call.
@@ -87,3 +100,4 @@ class Watch:
     def forget(self, matter: str) -> None:
         """Nothing of this matter is left in the engine."""
         self._most.pop(matter, None)
+        self._last = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.errors import BadRequest, Internal
-from worker.engine import Usage
+from worker.engine import Prompt, Usage
 from worker.engine.wall import CODE_DIGITS, Watch, refuse_shared_speculation
 
 
@@ -43,6 +43,24 @@ def test_forgotten_means_nothing_is_left_and_restored_means_something_is() -> No
         watch.check("A", _usage(500, 400))
     watch.restored("A", 400)
     watch.check("A", _usage(500, 400))
+
+
+def test_a_record_read_again_without_need_is_noticed() -> None:
+    watch = Watch(3)
+    record = Prompt(system="s", record=("a", "b"), question="q")
+    other = Prompt(system="s", record=("a", "c"), question="q")
+    watch.compare("A", record, _usage(500, 0), reuse=True)
+    assert not watch.read_again  # the first time
+    watch.compare("A", record, _usage(500, 490), reuse=True)
+    assert not watch.read_again
+    watch.compare("A", record, _usage(500, 0), reuse=True)
+    assert watch.read_again
+    watch.compare("A", record, _usage(500, 0), reuse=False)
+    assert not watch.read_again  # it was asked to
+    watch.compare("A", other, _usage(500, 0), reuse=True)
+    assert not watch.read_again  # another record
+    watch.compare("B", other, _usage(500, 0), reuse=True)
+    assert not watch.read_again  # another matter
 
 
 @pytest.mark.parametrize(
