@@ -14,7 +14,7 @@ from typing import Final
 
 from rag.paged import PagedText, PlaceKind
 
-CHUNKING_VERSION: Final = "2"
+CHUNKING_VERSION: Final = "3"
 """Stored with the index; passages made by another version are made anew."""
 
 MAX_CHARS: Final = 1500
@@ -42,6 +42,7 @@ _OWN_TITLE: Final = re.compile(
     r"(?:(?:ARTICLE|Article|SECTION|Section|Clause|CLAUSE|SCHEDULE|EXHIBIT|APPENDIX)\s+)?\S+\s+"
     r"(?P<t>[^\s.:;\f\n](?:(?!\s\s)[^.:;\f\n]){0,78})(?=[.:;\f\n]|\s\s)"
 )
+_ARTICLE: Final = re.compile(r"제\s?\d+\s?조(?:의\s?\d+)?\s*(?:\([^)\n]{1,40}\))?")
 _DEEPER: Final = re.compile(r"\d{1,2}\.\d")
 """A section inside a section: it keeps the outer one's title before its own."""
 _HEADING_CHARS: Final = 80
@@ -107,6 +108,8 @@ def _sections(text: str, marked: list[tuple[int, int]]) -> Iterator[tuple[int, i
 
 def _heading(text: str, at: int, end: int) -> str:
     """The title a numbered section opens with; empty when it opens with its first sentence."""
+    if article := _ARTICLE.match(text, at, end):
+        return _squeeze(article.group())
     found = _OWN_TITLE.match(text, at, min(end, at + 2 * _HEADING_CHARS))
     if found is None:
         return ""

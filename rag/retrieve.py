@@ -19,6 +19,7 @@ import numpy.typing as npt
 from protocol.errors import Unavailable
 from protocol.ids import DocumentId
 from protocol.record import DocumentClass, Hit, Passage
+from rag.chunking import windows
 from rag.embedding import Embedder
 from rag.fusion import evened, fuse, scaled, with_quotas, without_repeats
 from rag.matters import OpenMatter
@@ -37,6 +38,8 @@ _MOST_TERMS: Final = 24
 _QUOTA: Final = 4
 """Passages of one document before others get a place, when no document is named."""
 _RERANKED: Final = 30
+_MOST_PIECES: Final = 8
+"""Pieces of a question that the encoder gets; more is no question but a paper."""
 _PREFERENCE: Final = 0.3
 """What a fitting title adds to a score; a passage that all searches put first has 2 or more."""
 _SAID_FROM: Final = 0.3
@@ -191,6 +194,17 @@ def _passages_of(
     return np.flatnonzero(np.isin(sheet.numbers, numbers))
 
 
+def _nearest(sheet: Sheet, embedder: Embedder, texts: Sequence[str]) -> Scores:
+    """For each passage the cosine to the nearest of some texts, long ones in several pieces."""
+    pieces = [
+        piece
+        for text in texts
+        for piece in windows("", text, count=embedder.count_tokens, max_tokens=embedder.max_tokens)
+    ][:_MOST_PIECES]
+    found = [sheet.by_meaning(embedder.embed_question(piece)) for piece in pieces]
+    return np.asarray(np.max(found, axis=0))
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Scored:
     """A sheet's passages with their scores, and what is needed to say why."""
@@ -220,7 +234,7 @@ class _Scored:
         meaning = np.full(len(sheet), -1.0)
         lists = [(1.0, scaled(words))]
         if embedder is not None:
-            meaning = sheet.by_meaning(embedder.embed_question(asked))
+            meaning = _nearest(sheet, embedder, [asked])
             lists.append((1.0, evened(meaning)))
         extra: list[tuple[Search, Scores]] = []
         for search, each in zip(added, further, strict=True):
@@ -228,8 +242,7 @@ class _Scored:
             lists.append((search.weight, scaled(by_words)))
             extra.append((search, by_words))
             if embedder is not None:
-                nearest = [sheet.by_meaning(embedder.embed_question(t)) for t in search.texts]
-                lists.append((search.weight, evened(np.max(nearest, axis=0))))
+                lists.append((search.weight, evened(_nearest(sheet, embedder, search.texts))))
         near = float(np.quantile(meaning, 0.9)) if len(meaning) else 1.0
         return cls(
             total=fuse(lists),

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-TERMS_VERSION: Final = "3"
+TERMS_VERSION: Final = "4"
 """Stored with the index; a change here means the keyword index is built anew."""
 
-_WORD: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*|[^\W\d_]+", re.UNICODE)
+_WORD: Final = re.compile(r"제\s?[0-9]+\s?[조항호장절편]|[0-9]+(?:[.,][0-9]+)*|[^\W\d_]+")
+"""A numbered article ("제3조") is one word; so is a number with its commas, a run of letters."""
 _HANGUL: Final = re.compile(r"[가-힣]+")
 
 _STOP: Final = frozenset(
@@ -66,7 +67,7 @@ def words(text: str) -> Iterator[str]:
     folded = unicodedata.normalize("NFKC", text).casefold()
     for found in _WORD.finditer(folded):
         word = found.group()
-        yield word.replace(",", "") if word[0].isdigit() else word
+        yield re.sub(r"[,\s]", "", word)
 
 
 def terms(text: str, *, keep_common: bool = False) -> list[str]:
