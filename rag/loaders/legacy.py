@@ -1,8 +1,8 @@
-"""Kinds read through an outside program, and kinds that cannot be read yet, each with its reason.
+"""Kinds read through an outside program, and kinds that cannot be read, each with its reason.
 
-LibreOffice turns .doc, .rtf, .odt and .wpd into .docx, which the Word loader then reads with its
-footnotes and comments; where it is absent antiword or catdoc give the plain words of .doc
-(catdoc also those of .rtf).
+LibreOffice turns text documents into .docx, workbooks into .xlsx and slides into PDF, which the
+loaders of those kinds then read with their footnotes, comments and hidden parts; where it is absent
+antiword or catdoc give the plain words of .doc (catdoc also those of .rtf).
 """
 
 from __future__ import annotations
@@ -15,32 +15,48 @@ from tempfile import TemporaryDirectory
 
 import olefile  # type: ignore[import-untyped]
 
-from rag.loaders import plain, word
+from rag.loaders import pdf_reading, plain, sheet, word
 from rag.loaders.options import LoadOptions
 from rag.loaders.parts import Draft, Unread
 from rag.loaders.tools import run_tool
 
-_NOT_YET = {
-    "doc": "cannot read .doc here: install libreoffice-writer-nogui, antiword or catdoc",
-    "rtf": "cannot read .rtf here: install libreoffice-writer-nogui or catdoc",
-    "odt": "cannot read .odt here: install libreoffice-writer-nogui",
-    "wpd": "cannot read WordPerfect files here: install libreoffice-writer-nogui",
-    "hwp": "cannot read .hwp files: save as PDF or .docx in Hangul",
-    "xls": "cannot read .xls workbooks: save as .xlsx",
-    "ppt": "cannot read .ppt slides: save as PDF",
-    "pptx": "cannot read .pptx slides: save as PDF",
+_WRITER, _CALC, _IMPRESS = (f"libreoffice-{part}-nogui" for part in ("writer", "calc", "impress"))
+_OFFICE = {
+    "doc": ("docx", _WRITER),
+    "rtf": ("docx", _WRITER),
+    "odt": ("docx", _WRITER),
+    "wpd": ("docx", _WRITER),
+    "xls": ("xlsx", _CALC),
+    "ods": ("xlsx", _CALC),
+    "ppt": ("pdf", _IMPRESS),
+    "pptx": ("pdf", _IMPRESS),
+    "odp": ("pdf", _IMPRESS),
+}
+"""Kind to what LibreOffice turns it into, and the package that can."""
+_NO_READER = {
+    "hwp": "cannot read .hwp files: save as .hwpx, PDF or .docx in Hangul",
+    "locked": "the document is locked with a password: save a copy without it",
     "ole": "cannot read this kind of file (an OLE container that is no document known here)",
     "unknown": "cannot read this kind of file: neither its content nor its suffix is known",
 }
-_OFFICE = {"doc", "rtf", "odt", "wpd"}
 _STREAMS = (
     ("__properties_version1.0", "msg"),
+    ("EncryptedPackage", "locked"),
     ("WordDocument", "doc"),
     ("Workbook", "xls"),
     ("Book", "xls"),
     ("PowerPoint Document", "ppt"),
     ("BodyText", "hwp"),
 )
+_SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
+<oor:items xmlns:oor="http://openoffice.org/2001/registry">
+<item oor:path="/org.openoffice.Office.Common/Security/Scripting">
+<prop oor:name="MacroSecurityLevel" oor:op="fuse"><value>3</value></prop>
+<prop oor:name="DisableActiveContent" oor:op="fuse"><value>true</value></prop>
+<prop oor:name="BlockUntrustedRefererLinks" oor:op="fuse"><value>true</value></prop>
+</item></oor:items>
+"""
+"""No macros, no links followed: a document must not make the box call anybody."""
 
 
 def ole_kind(data: bytes) -> str:
@@ -63,7 +79,7 @@ def reader(kind: str) -> Callable[[bytes, str, LoadOptions], Draft]:
     def read(data: bytes, name: str, options: LoadOptions) -> Draft:
         if kind in _OFFICE:
             return _convert(kind, data, name, options)
-        raise Unread(_NOT_YET.get(kind, _NOT_YET["unknown"]))
+        raise Unread(_NO_READER.get(kind, _NO_READER["unknown"]))
 
     return read
 
@@ -72,16 +88,28 @@ def _convert(kind: str, data: bytes, name: str, options: LoadOptions) -> Draft:
     with TemporaryDirectory(prefix="convert-") as folder:
         original = Path(folder) / f"in.{kind}"
         original.write_bytes(data)
-        if office := shutil.which("soffice") or shutil.which("libreoffice"):
-            draft = _office(office, original, name, options)
-        else:
+        office = shutil.which("soffice") or shutil.which("libreoffice")
+        if office:
+            draft = _office(office, kind, original, name, options)
+        elif kind in {"doc", "rtf"}:
             draft = _words(kind, original, name, options)
+        else:
+            raise Unread(_missing(kind))
     draft.kind = kind
     return draft
 
 
-def _office(office: str, original: Path, name: str, options: LoadOptions) -> Draft:
+def _missing(kind: str) -> str:
+    plain = {"doc": ", antiword or catdoc", "rtf": " or catdoc"}.get(kind, "")
+    return f"cannot read .{kind} files here: install {_OFFICE[kind][1]}{plain}"
+
+
+def _office(office: str, kind: str, original: Path, name: str, options: LoadOptions) -> Draft:
     folder = original.parent
+    target, package = _OFFICE[kind]
+    settings = folder / "profile" / "user" / "registrymodifications.xcu"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(_SETTINGS, "utf-8")
     run_tool(
         [
             office,
@@ -89,7 +117,7 @@ def _office(office: str, original: Path, name: str, options: LoadOptions) -> Dra
             "--headless",
             "--norestore",
             "--convert-to",
-            "docx",
+            target,
             "--outdir",
             str(folder),
             str(original),
@@ -97,18 +125,25 @@ def _office(office: str, original: Path, name: str, options: LoadOptions) -> Dra
         folder=folder,
         options=options,
     )
-    made = folder / "in.docx"
+    made = folder / f"in.{target}"
     if not made.is_file():
-        raise Unread("LibreOffice could not convert this file; it may be damaged or locked")
-    draft = word.read(made.read_bytes(), name, options)
-    draft.warn("read through a conversion to .docx by LibreOffice")
+        raise Unread(
+            f"LibreOffice could not convert this file (damaged, locked, or {package} is missing)"
+        )
+    draft = _READERS[target](made.read_bytes(), name, options)
+    draft.warn(f"read through a conversion to .{target} by LibreOffice")
     return draft
+
+
+_READERS: dict[str, Callable[[bytes, str, LoadOptions], Draft]] = {
+    "docx": word.read,
+    "xlsx": sheet.read_xlsx,
+    "pdf": pdf_reading.read,
+}
 
 
 def _words(kind: str, original: Path, name: str, options: LoadOptions) -> Draft:
     """The plain words through antiword or catdoc. Raises `Unread` when neither can."""
-    if kind not in {"doc", "rtf"}:
-        raise Unread(_NOT_YET[kind])
     tools = [("catdoc", ["-d", "utf-8", "-w"])]
     if kind == "doc":
         tools.insert(0, ("antiword", ["-m", "UTF-8.txt", "-w", "0"]))
@@ -130,4 +165,4 @@ def _words(kind: str, original: Path, name: str, options: LoadOptions) -> Draft:
             return draft
     if tried:
         raise Unread("the converter gave no words; the file may be damaged or locked")
-    raise Unread(_NOT_YET[kind])
+    raise Unread(_missing(kind))

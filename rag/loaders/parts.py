@@ -7,6 +7,7 @@ form feeds, shifts every place, and fills the page table.
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -166,5 +167,5 @@ def _replacement(match: re.Match[str]) -> str:
 
 def title_of(name: str) -> str:
     """How people call a file: its name without folder and suffix, underscores as spaces."""
-    stem = PurePath(name.replace("\\", "/")).stem or name
+    stem = PurePath(unicodedata.normalize("NFC", name).replace("\\", "/")).stem or name
     return " ".join(stem.replace("_", " ").split()) or "untitled"

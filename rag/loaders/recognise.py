@@ -173,6 +173,10 @@ def _zip_kind(data: bytes) -> str:
                     return "odt"
                 if kind.startswith(b"application/hwp+zip"):
                     return "hwpx"
+                if kind.startswith(b"application/vnd.oasis.opendocument.spreadsheet"):
+                    return "ods"
+                if kind.startswith(b"application/vnd.oasis.opendocument.presentation"):
+                    return "odp"
     except (zipfile.BadZipFile, OSError, RuntimeError, ValueError, EOFError, KeyError):
         if b"word/document.xml" in data:
             return "docx"

@@ -17,6 +17,7 @@ from rag.paged import PlaceKind
 _SPEAKER = re.compile(
     r"[ \t\u00a0]*(?:"
     r"(?P<qa>[QA])(?:[.:]|(?=[ \t\u00a0]{2,}))[ \t\u00a0]*(?=\S)"
+    r"|(?P<tight>[QA])[ \t\u00a0](?=\S)"
     r"|(?P<by>BY[ \u00a0]+(?:MR|MS|MRS|DR|GENERAL)\.?[ \u00a0]+[A-Z][A-Z'\u2019.\- \u00a0]*):"
     r"|(?P<name>(?:THE[ \u00a0]+)?[A-Z][A-Z'\u2019.\-]*(?:[ \u00a0]+[A-Z][A-Z'\u2019.\-]*){0,4}):"
     r"(?=[ \t\u00a0]|$)"
@@ -110,14 +111,17 @@ def _is_full(table: list[NumberedLine] | None) -> bool:
 
 def _turns(text: str, table: list[NumberedLine]) -> list[tuple[int, str]]:
     """Where on a page somebody begins to speak, and who."""
-    out = []
+    out: list[tuple[int, str]] = []
     for line in table:
         if line.number is None:
             continue
         match = _SPEAKER.match(text, line.words, line.end)
         if match is None:
             continue
-        who = match.group("qa") or match.group("name") or match.group("korean") or ""
+        tight = match.group("tight")
+        if tight == "A" and (not out or out[-1][1] != "Q"):
+            continue  # "A man came" is prose; an answer follows a question
+        who = match.group("qa") or tight or match.group("name") or match.group("korean") or ""
         if match.group("by"):
             who = "Q"
         who = " ".join(who.replace("\u00a0", " ").rstrip(" :：").split())

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
+import socket
+import subprocess
 import sys
 import time
 import zipfile
 from pathlib import Path
 
+import openpyxl
 import pytest
 from PIL import Image, ImageDraw
 
@@ -149,7 +153,7 @@ def test_a_hangul_document() -> None:
         (b"{\\rtf1 x}", "a.rtf", "install"),
         (b"\xffWPC\x10", "a.wpd", "libreoffice"),
         (zipped({"mimetype": b"application/vnd.oasis.opendocument.text"}), "a.odt", "libreoffice"),
-        (zipped({"ppt/presentation.xml": b"<a/>"}), "a.pptx", "save as PDF"),
+        (zipped({"ppt/presentation.xml": b"<a/>"}), "a.pptx", "libreoffice-impress-nogui"),
         (bytes(range(256)) * 4, "a.xyz", "neither its content nor its suffix"),
     ],
 )
@@ -160,6 +164,44 @@ def test_what_cannot_be_read_says_what_would_help(
     (paged,) = loaded(data, name)
     assert paged.pages[0].reading is Reading.UNREADABLE
     assert words in paged.pages[0].reason
+
+
+ODF = "urn:oasis:names:tc:opendocument:xmlns"
+OFFICE = shutil.which("soffice") or shutil.which("libreoffice")
+
+
+@pytest.mark.skipif(OFFICE is None, reason="libreoffice-writer-nogui is not installed")
+def test_a_converted_document_calls_nobody() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        port = server.getsockname()[1]
+        link = f"http://127.0.0.1:{port}/x.png"
+        content = (
+            f'<office:document-content xmlns:office="{ODF}:office:1.0"'
+            f' xmlns:text="{ODF}:text:1.0" xmlns:draw="{ODF}:drawing:1.0"'
+            ' xmlns:xlink="http://www.w3.org/1999/xlink" office:version="1.2"><office:body>'
+            "<office:text><text:p>the words of the letter</text:p><text:p><draw:frame>"
+            f'<draw:image xlink:href="{link}" xlink:type="simple" xlink:actuate="onLoad"/>'
+            "</draw:frame></text:p></office:text></office:body></office:document-content>"
+        )
+        kind = "application/vnd.oasis.opendocument.text"
+        manifest = (
+            f'<manifest:manifest xmlns:manifest="{ODF}:manifest:1.0">'
+            f'<manifest:file-entry manifest:full-path="/" manifest:media-type="{kind}"/>'
+            '<manifest:file-entry manifest:full-path="content.xml" manifest:media-type="text/xml"/>'
+            "</manifest:manifest>"
+        )
+        data = zipped(
+            {
+                "mimetype": kind.encode(),
+                "content.xml": content.encode(),
+                "META-INF/manifest.xml": manifest.encode(),
+            }
+        )
+        paged = loaded(data, "a.odt")[0]
+        assert "the words of the letter" in paged.text
+        with pytest.raises(TimeoutError):
+            server.accept()
 
 
 def script(tmp_path: Path, body: str) -> list[str]:
@@ -292,3 +334,21 @@ def test_the_child_gets_no_words_on_its_command_line(tmp_path: Path) -> None:
         command = Path(f"/proc/{reader._child.pid}/cmdline").read_bytes()
         assert b"privileged" not in command
         assert os.getpid() != reader._child.pid
+
+
+@pytest.mark.skipif(OFFICE is None, reason="LibreOffice is not installed")
+def test_an_old_workbook_keeps_its_sheets_and_what_is_hidden(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active["A1"], book.active["B1"] = "Sum", 3850
+    book.create_sheet("Gone")["A1"] = "secret"
+    book["Gone"].sheet_state = "hidden"
+    book.save(tmp_path / "a.xlsx")
+    profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
+    command = [str(OFFICE), profile, "--headless", "--convert-to", "xls", str(tmp_path / "a.xlsx")]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60, check=False)
+    if not (tmp_path / "a.xls").is_file():
+        pytest.skip("libreoffice-calc-nogui is not installed")
+    (paged,) = load(tmp_path / "a.xls")
+    assert paged.kind == "xls"
+    assert paged.text == "Sum\t3850\f"
+    assert [found.kind for found in paged.findings] == [FindingKind.HIDDEN_SHEET]

@@ -152,6 +152,16 @@ def test_a_stamp_on_a_scan_does_not_make_it_text(tmp_path: Path) -> None:
     assert "OCR" in paged.pages[0].reason
 
 
+def test_a_sticker_on_a_scan_does_not_make_it_text(tmp_path: Path) -> None:
+    def page(canvas: Canvas) -> None:
+        canvas.drawImage(noise(), 0, 0, 612, 792)
+        canvas.drawString(
+            300, 60, "EXHIBIT 12 received in the clerk's office January 9 2024 by hand"
+        )
+
+    assert read(tmp_path, pdf(page)).pages[0].reading is Reading.UNREADABLE
+
+
 def test_a_scan_keeps_the_stamps_that_were_printed_over_it(tmp_path: Path) -> None:
     def page(number: int) -> Draw:
         def draw(canvas: Canvas) -> None:

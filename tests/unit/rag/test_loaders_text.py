@@ -108,6 +108,14 @@ def _turns(paged: PagedText) -> list[object]:
     return list(paged.places_of(PlaceKind.SPEAKER))  # type: ignore[return-value]
 
 
+def test_questions_and_answers_with_one_space(tmp_path: Path) -> None:
+    said = ["Q Did you report it?", "A I did, in writing.", "A man was with me.", "Q Who?"]
+    said += ["A My brother.", "and no one else", "Q When?", "A On Monday."]
+    paged = read(tmp_path, "\n".join(f"{n:2d} {words}" for n, words in enumerate(said, 1)))
+    turns = [place.label for place in paged.places_of(PlaceKind.SPEAKER)]
+    assert turns == ["Q", "A", "Q", "A", "Q", "A"]
+
+
 def test_a_speaker_goes_on_over_the_page_break(tmp_path: Path) -> None:
     numbered = "".join(f"{n:2d}  and so on and on\n" for n in range(1, 11))
     paged = read(tmp_path, HEARING + "\f" + numbered)
