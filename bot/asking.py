@@ -7,7 +7,18 @@ from bot.documents import chosen
 from bot.misuse import Misuse
 from bot.slash import EXTRACTS, Typed, needed
 from protocol.errors import NotFound
-from protocol.jobs import Accepted, Ask, Cancel, Chronology, Extract, Find, Summarize, WorkRequest
+from protocol.jobs import (
+    Accepted,
+    Ask,
+    Cancel,
+    Chronology,
+    CiteCheck,
+    Extract,
+    Find,
+    Summarize,
+    WorkRequest,
+    WriteDraft,
+)
 
 
 async def ask(talk: Conversation, typed: Typed) -> None:
@@ -68,6 +79,39 @@ async def chronology(talk: Conversation, typed: Typed) -> None:
         matter=talk.bound(),
         key=talk.new_key(),
         documents=tuple(document.id for document in documents),
+        conversation=talk.thread,
+    )
+    await _work(talk, request, typed)
+
+
+async def citecheck(talk: Conversation, typed: Typed) -> None:
+    """A brief of the matter against the rest of its record."""
+    documents = await chosen(talk, needed(typed, "document"))
+    if len(documents) != 1:
+        raise Misuse("needs", name=typed.name, what="document")
+    request = CiteCheck(
+        matter=talk.bound(),
+        key=talk.new_key(),
+        document=documents[0].id,
+        conversation=talk.thread,
+    )
+    await _work(talk, request, typed)
+
+
+async def draft(talk: Conversation, typed: Typed) -> None:
+    """A paper in a form: its facts quoted and cited, its blanks left in brackets.
+
+    After a declaration's form stands whose it is, after any other what it is about.
+    """
+    form, _, rest = needed(typed, "form").partition(" ")
+    form = form.casefold()
+    of_witness = form == "declaration"
+    request = WriteDraft(
+        matter=talk.bound(),
+        form=form,
+        key=talk.new_key(),
+        about="" if of_witness else rest.strip(),
+        witness=rest.strip() if of_witness else "",
         conversation=talk.thread,
     )
     await _work(talk, request, typed)

@@ -18,6 +18,8 @@ _DOING: Final[dict[Name, Callable[[Conversation, Typed], Awaitable[None]]]] = {
     Name.SUMMARIZE: asking.summarize,
     Name.EXTRACT: asking.extract,
     Name.CHRONOLOGY: asking.chronology,
+    Name.CITECHECK: asking.citecheck,
+    Name.DRAFT: asking.draft,
     Name.OPEN: browsing.open_source,
     Name.SHOW: asking.show,
     Name.APPROVE: deciding.approve,

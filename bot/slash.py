@@ -21,6 +21,8 @@ class Name(StrEnum):
     SUMMARIZE = "summarize"
     EXTRACT = "extract"
     CHRONOLOGY = "chronology"
+    CITECHECK = "citecheck"
+    DRAFT = "draft"
     OPEN = "open"
     SHOW = "show"
     APPROVE = "approve"
@@ -41,8 +43,13 @@ WITHOUT_MATTER: Final = frozenset({Name.MATTER, Name.HEALTH, Name.HELP, Name.QUI
 """Commands that make sense before a matter is chosen."""
 
 EXTRACTS: Final = ("dates", "amounts", "parties", "facts", "all")
+FORMS: Final = ("facts", "declaration", "demand")
 FORMATS: Final = ("md", "json")
-_CHOICES: Final[dict[str, tuple[str, ...]]] = {Name.EXTRACT: EXTRACTS, Name.EXPORT: FORMATS}
+_CHOICES: Final[dict[str, tuple[str, ...]]] = {
+    Name.EXTRACT: EXTRACTS,
+    Name.DRAFT: FORMS,
+    Name.EXPORT: FORMATS,
+}
 
 
 class Typed(msgspec.Struct, frozen=True, kw_only=True):

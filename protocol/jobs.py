@@ -112,6 +112,34 @@ class Chronology(_Request, frozen=True, kw_only=True, tag="chronology"):
     conversation: str = ""
 
 
+class CiteCheck(_Request, frozen=True, kw_only=True, tag="citecheck"):
+    """Every quotation, cite, date and figure of a brief against the rest of the record.
+
+    Either a document of the matter or a text is named, not both.
+    """
+
+    matter: MatterId
+    key: str
+    document: DocumentId | None = None
+    text: str = ""
+    conversation: str = ""
+
+
+class WriteDraft(_Request, frozen=True, kw_only=True, tag="draft"):
+    """A paper poured into a form: a motion's facts, a declaration, a demand letter."""
+
+    matter: MatterId
+    form: str
+    """facts, declaration, demand, or a form of the firm's own."""
+    key: str
+    about: str = ""
+    """The subject; none means every dated statement of the evidence."""
+    witness: str = ""
+    """For a declaration: whose statements it may hold."""
+    documents: tuple[DocumentId, ...] = ()
+    conversation: str = ""
+
+
 class Ingest(_Request, frozen=True, kw_only=True, tag="ingest"):
     """Read what is new in a matter's folder."""
 
@@ -119,7 +147,7 @@ class Ingest(_Request, frozen=True, kw_only=True, tag="ingest"):
     key: str
 
 
-WorkRequest = Ask | Find | Summarize | Extract | Chronology | Ingest
+WorkRequest = Ask | Find | Summarize | Extract | Chronology | CiteCheck | WriteDraft | Ingest
 
 
 # --- requests answered at once ---

@@ -19,6 +19,7 @@ from protocol.jobs import (
     Ask,
     Cancel,
     Chronology,
+    CiteCheck,
     Decide,
     Export,
     Extract,
@@ -34,6 +35,7 @@ from protocol.jobs import (
     OpenSource,
     Request,
     Summarize,
+    WriteDraft,
 )
 from worker.registry import Disclosure, Key, Registry, Role, User
 
@@ -68,6 +70,8 @@ ACTION_OF: Final[dict[type[Request], Action]] = {
     Summarize: Action.ASK,
     Extract: Action.ASK,
     Chronology: Action.ASK,
+    CiteCheck: Action.ASK,
+    WriteDraft: Action.ASK,
     Cancel: Action.ASK,
     Forget: Action.ASK,
     Ingest: Action.ADD,

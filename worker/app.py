@@ -24,6 +24,7 @@ from protocol.jobs import (
     Ask,
     Cancel,
     Chronology,
+    CiteCheck,
     Decide,
     Export,
     Extract,
@@ -37,6 +38,7 @@ from protocol.jobs import (
     ListMatters,
     OpenSource,
     Summarize,
+    WriteDraft,
 )
 from rag.embedding import Embedder, ModelEmbedder, default_model_folder
 from worker.boards.model_file import read_header
@@ -59,6 +61,9 @@ from worker.shelf import Shelf
 SOCKET: Final = "worker.sock"
 """The worker's socket in the run folder; the gateway connects to it."""
 
+_WORK: Final = (
+    Ask, Find, Summarize, Extract, Chronology, CiteCheck, WriteDraft, Ingest
+)  # fmt: skip
 _FAILURE: Final = "failure"
 _IDLE_S: Final = 30.0
 _DAY_S: Final = 86_400.0
@@ -205,7 +210,7 @@ class App:
 
         return Handlers(
             calls={
-                **dict.fromkeys((Ask, Find, Summarize, Extract, Chronology, Ingest), work.submit),
+                **dict.fromkeys(_WORK, work.submit),
                 Cancel: work.cancel,
                 ListMatters: look.matters,
                 ListJobs: look.jobs,

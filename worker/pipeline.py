@@ -32,7 +32,18 @@ from protocol.answers import (
 )
 from protocol.errors import AppError, BadRequest
 from protocol.events import Completed, Stage
-from protocol.jobs import Ask, Chronology, Extract, Find, Ingest, Job, Summarize, WorkRequest
+from protocol.jobs import (
+    Ask,
+    Chronology,
+    CiteCheck,
+    Extract,
+    Find,
+    Ingest,
+    Job,
+    Summarize,
+    WorkRequest,
+    WriteDraft,
+)
 from rag.embedding import Embedder
 from worker.config import Settings
 from worker.deliverables import (
@@ -40,6 +51,8 @@ from worker.deliverables import (
     Draft,
     answering,
     chronology,
+    citecheck,
+    drafting,
     extraction,
     finding,
     reading,
@@ -60,6 +73,8 @@ _MAKERS: Final[dict[type[WorkRequest], Callable[[Desk, Any], Awaitable[Draft]]]]
     Summarize: summary.make,
     Extract: extraction.make,
     Chronology: chronology.make,
+    CiteCheck: citecheck.make,
+    WriteDraft: drafting.make,
     Ingest: reading.make,
 }
 
@@ -237,4 +252,6 @@ def _table(draft: Draft, items: tuple[Finding, ...]) -> Table | None:
         place = "; ".join(one.pin_cite for one in proof.places) if proof else ""
         rows.append((*row.cells, place, verdict))
         numbers.append(proof.number if proof else 0)
-    return Table(columns=(*draft.columns, "place", "mark"), rows=tuple(rows), items=tuple(numbers))
+    return Table(
+        columns=(*draft.columns, *draft.proof_columns), rows=tuple(rows), items=tuple(numbers)
+    )

@@ -47,6 +47,8 @@ class Draft:
     columns: tuple[str, ...] = ()
     """Of the table, where the reply has one; the check adds place and verdict."""
     rows: tuple[Row, ...] = ()
+    proof_columns: tuple[str, str] = ("place", "mark")
+    """What the check's two columns are called: of what the place and the verdict are."""
     notes: tuple[str, ...] = ()
 
 

@@ -26,6 +26,8 @@ class Said:
     info: DocumentInfo
     sentence: Sentence
     asked: str | None = None
+    transcript: bool = False
+    """Whether it stands in a transcript of questions and answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,8 +117,10 @@ def events_of(info: DocumentInfo, every: Sequence[Sentence], order: DateOrder) -
 def statements_of(info: DocumentInfo, every: Sequence[Sentence]) -> list[Said]:
     """The statements of one document, each with the question it answers; questions left out."""
     words_at = {sentence.start: sentence.words for sentence in every}
+    transcript = any(sentence.turn == "question" for sentence in every)
     return [
         Said(
+            transcript=transcript,
             info=info,
             sentence=one,
             asked=words_at.get(one.question[0]) if one.question else None,

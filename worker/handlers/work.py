@@ -10,6 +10,7 @@ from protocol.jobs import (
     Ask,
     Cancel,
     Chronology,
+    CiteCheck,
     Done,
     Extract,
     Find,
@@ -17,6 +18,7 @@ from protocol.jobs import (
     Result,
     Summarize,
     WorkRequest,
+    WriteDraft,
 )
 from worker.handlers import Office
 from worker.jobs import NewJob
@@ -31,6 +33,8 @@ _WEIGHT_S: Final[dict[type[WorkRequest], float]] = {
     Ask: 20.0,
     Extract: 5.0,
     Chronology: 10.0,
+    CiteCheck: 10.0,
+    WriteDraft: 10.0,
     Summarize: 30.0,
     Ingest: 60.0,
 }
@@ -58,6 +62,8 @@ class Work:
         office = self._office
         async with office.shelf.use(request.matter) as held:
             documents = getattr(request, "documents", ())
+            if isinstance(request, CiteCheck) and request.document is not None:
+                documents = (request.document,)
             if documents:
                 known = {info.id for info in held.record.documents()}
                 if not known.issuperset(documents):
@@ -112,6 +118,14 @@ def _check(request: WorkRequest) -> None:
                 "there is no such extract", next_step=f"choose {', '.join(sorted(_WHAT))}"
             )
         return
+    elif isinstance(request, CiteCheck):
+        if (request.document is None) == (not request.text.strip()):
+            raise BadRequest("name one document to check, or give a text")
+        if request.document is not None:
+            return
+        text = request.text
+    elif isinstance(request, WriteDraft):
+        text = f"{request.form} {request.about} {request.witness}"
     else:
         return
     if not text.strip():

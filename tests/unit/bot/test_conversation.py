@@ -176,7 +176,15 @@ def worker(answer):
         ask.Export: ask.Exported(name="a.md", size_bytes=1_234, sha256="b" * 64),
         ask.Health: ask.HealthIs(parts={"engine": ("degraded", "small model only")}),
     }
-    for kind in (ask.Ask, ask.Find, ask.Summarize, ask.Extract):
+    for kind in (
+        ask.Ask,
+        ask.Find,
+        ask.Summarize,
+        ask.Extract,
+        ask.Chronology,
+        ask.CiteCheck,
+        ask.WriteDraft,
+    ):
         made.results[kind] = ask.Accepted(job=JOB, last_seq=1)
     done = ev.Completed(
         answer_sha256=answer.text_sha256, verified=1, to_look_at=1, failing=0, answer=answer
@@ -278,6 +286,25 @@ async def test_before_a_matter_is_chosen_nothing_is_sent(talk, worker, face, lin
             ),
         ),
         ("/chronology", ask.Chronology(matter=MATTER, key="key-1", conversation="chat-you")),
+        (
+            "/citecheck lease",
+            ask.CiteCheck(
+                matter=MATTER,
+                key="key-1",
+                document=DocumentId("d2"),
+                conversation="chat-you",
+            ),
+        ),
+        (
+            "/draft declaration Dana Reeves",
+            ask.WriteDraft(
+                matter=MATTER,
+                form="declaration",
+                key="key-1",
+                witness="Dana Reeves",
+                conversation="chat-you",
+            ),
+        ),
         ("/extract", ask.Extract(matter=MATTER, what="all", key="key-1", conversation="chat-you")),
         (
             "/extract DATES d2, Lease.pdf",
