@@ -152,6 +152,17 @@ def test_a_stamp_on_a_scan_does_not_make_it_text(tmp_path: Path) -> None:
     assert "OCR" in paged.pages[0].reason
 
 
+def test_two_long_stamps_on_a_scan_do_not_make_it_text(tmp_path: Path) -> None:
+    def page(canvas: Canvas) -> None:
+        canvas.drawImage(noise(), 0, 0, 612, 792)
+        canvas.setFont("Helvetica", 7)
+        stamp = "Case 8:16-cv-01261-DOC Document 40 - 2 Filed 08 / 05 / 16 Page 1 of 4 Page ID"
+        canvas.drawString(20, 775, stamp)
+        canvas.drawString(20, 15, stamp)
+
+    assert read(tmp_path, pdf(page)).pages[0].reading is Reading.UNREADABLE
+
+
 def test_a_sticker_on_a_scan_does_not_make_it_text(tmp_path: Path) -> None:
     def page(canvas: Canvas) -> None:
         canvas.drawImage(noise(), 0, 0, 612, 792)
