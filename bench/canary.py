@@ -172,6 +172,7 @@ async def run_campaign(
             found.note(number, "odds", "M-B", True, _moved(odds_alone, now) <= ODDS_TOLERANCE)
         if number % PROBE_EVERY == 0:
             stranger = f"M-P{number}"
+            await ask("M-A", asked("M-A", number))  # so that A's state is the newest there is
             seen = await ask(stranger, asked("M-A", number))
             near = seen.reused_tokens <= TEMPLATE_TOKENS
             found.note(number, "probe", stranger, True, near)

@@ -47,15 +47,24 @@ class LlamaHttp(ChatApi):
         return found
 
     async def ask(
-        self, prompt: Prompt, limits: Limits, *, stall_timeout_s: float
+        self, prompt: Prompt, limits: Limits, *, stall_timeout_s: float, slot: int | None = None
     ) -> AsyncGenerator[StreamEvent]:
-        """Stream one answer, always with prefill progress: only so does a close stop it soon."""
+        """Stream one answer, always with prefill progress: only so does a close stop it soon.
+
+        Args:
+            prompt: As it is sent.
+            limits: Of the answer.
+            stall_timeout_s: See `ChatApi.stream`.
+            slot: The slot to work in; None leaves it to the server.
+        """
         body = {
             "messages": messages(prompt),
             "return_progress": True,
             "cache_prompt": limits.reuse,
             **sampling(limits),
         }
+        if slot is not None:
+            body["id_slot"] = slot
         events = self.stream(body, stall_timeout_s=stall_timeout_s)
         try:
             async for event in events:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ from worker.engine.server_flags import (
 )
 from worker.engine.slot_keeper import SlotKeeper
 from worker.engine.slot_test import why_no_slot_files, why_slot_files_fail
+from worker.engine.slots import Slots
 from worker.engine.wall import Watch, walled
 
 _HEALTH_POLL_S = 0.05
@@ -73,7 +75,7 @@ class LlamaServer:
         self._capabilities = Capabilities(context_tokens=settings.context_tokens)
         self._provenance = EngineProvenance(engine=self.kind, model=settings.name)
         self._watch = Watch(0)
-        self._matter: str | None = None
+        self._places = Slots(settings.slots)
         self._fault = ""
         self._faulty = asyncio.Event()
 
@@ -230,28 +232,32 @@ class LlamaServer:
         self, matter: str, prompt: Prompt, limits: Limits
     ) -> AsyncGenerator[StreamEvent]:
         """One request, walled: what the server reports as reused must be the matter's own."""
-        await self._enter(matter)
-        events = self._server().ask(
-            walled(matter, prompt), limits, stall_timeout_s=self._settings.stall_timeout_s
-        )
+        slot = self._places.take(matter)
         try:
-            async for event in events:
-                if isinstance(event, Finished):
-                    self._check_wall(matter, event.usage)
-                    self._watch.compare(matter, prompt, event.usage, reuse=limits.reuse)
-                elif isinstance(event, PromptProgress):
-                    reused = Usage(prompt_tokens=event.total, reused_tokens=event.cached)
-                    self._check_wall(matter, reused)
-                yield event
+            await self._enter(slot, matter)
+            events = self._server().ask(
+                walled(matter, prompt),
+                limits,
+                slot=slot,
+                stall_timeout_s=self._settings.stall_timeout_s,
+            )
+            async with aclosing(events):
+                async for event in events:
+                    if isinstance(event, Finished):
+                        self._check_wall(matter, event.usage)
+                        self._watch.compare(matter, prompt, event.usage, reuse=limits.reuse)
+                    elif isinstance(event, PromptProgress):
+                        reused = Usage(prompt_tokens=event.total, reused_tokens=event.cached)
+                        self._check_wall(matter, reused)
+                    yield event
         finally:
-            await events.aclose()
+            self._places.give_back(slot)
 
-    async def _enter(self, matter: str) -> None:
-        """Without a host-RAM cache the slots hold one matter at a time and are erased between."""
-        if matter != self._matter and self._settings.cache_ram_mib == 0:
-            for slot in range(self._settings.slots):
-                await self._server().erase_slot(slot)
-        self._matter = matter
+    async def _enter(self, slot: int, matter: str) -> None:
+        """Without a host-RAM cache a slot is erased before another matter enters it."""
+        if self._places.is_anothers(slot, matter) and self._settings.cache_ram_mib == 0:
+            await self._server().erase_slot(slot)
+        self._places.hold(slot, matter)
 
     def _check_wall(self, matter: str, usage: Usage) -> None:
         try:
@@ -274,10 +280,12 @@ class LlamaServer:
         await self.wait_idle(self._settings.stall_timeout_s)
         for slot in range(self._settings.slots):
             await self._server().erase_slot(slot)
-        self._matter = None
+        self._places.empty()
+        if self._settings.cache_ram_mib == 0:
+            self._watch.forget(matter)
 
     def _restored(self, matter: str, tokens: int) -> None:
-        self._matter = matter
+        self._places.hold(0, matter)  # there is one slot where there are slot files
         self._watch.restored(matter, tokens)
 
     # --- inside ----------------------------------------------------------------------------------
