@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from protocol.errors import BadRequest, NotFound
+from protocol.errors import BadRequest, NotFound, Unavailable
 from protocol.ids import new_matter_id
 from protocol.record import Matter
 from rag.chunking import MAX_CHARS
-from rag.embedding import Embedder, default_embedder
+from rag.embedding import Embedder, default_model_folder
 from rag.ingest import IngestProgress, ingest
 from rag.matters import OpenMatter, create
+from rag.pool import EmbedderPool
 from rag.reranking import Reranker
 from rag.retrieve import retrieve
 from rag.rewriting import Rewriter
@@ -65,8 +68,8 @@ def run(
     asked = list(_queries(queries))
     if not documents.is_dir():
         raise NotFound("there is no such folder of documents")
-    embedder = embedder or default_embedder()
     with (
+        _embedder(embedder) as embedder,
         tempfile.TemporaryDirectory(prefix="secondchair-eval-") as scratch,
         make_matter(Path(scratch) / "matter") as matter,
     ):
@@ -80,6 +83,19 @@ def run(
             for row in answers(matter, asked, embedder=embedder, top_k=top_k):
                 stream.write(json.dumps(row, ensure_ascii=False) + "\n")
     return len(asked)
+
+
+@contextmanager
+def _embedder(given: Embedder | None) -> Iterator[Embedder]:
+    """What was given, else the bundled model on every core."""
+    if given is not None:
+        yield given
+        return
+    folder = default_model_folder()
+    if folder is None:
+        raise Unavailable("the bundled embedding model is not installed")
+    with closing(EmbedderPool(folder, processes=os.cpu_count() or 1)) as pool:
+        yield pool
 
 
 def make_matter(folder: Path) -> OpenMatter:
