@@ -24,6 +24,7 @@ _COMMANDS: Final = {
     "gateway": ("worker.cli.gateway", "Run the SSH gateway."),
     "doctor": ("worker.cli.doctor", "What works, what does not, and what to do."),
     "boards": ("worker.cli.boards", "Graphics cards, their health, and what fits on them."),
+    "models": ("worker.cli.models", "The weights of this box: list, add, pull, verify, remove."),
     "matters": ("worker.cli.matters", "Open, read, list and close matters."),
     "users": ("worker.cli.users", "Users, keys and rights."),
     "audit": ("worker.cli.audit", "Check the sealed journals."),

@@ -1,17 +1,19 @@
-"""The weights on disk: where the bundled small model lies, what a file's hash is, what is there.
+"""The weights on disk: the bundled small model, hashes, and the box's own folder of models.
 
-Nothing here loads a model; hashes are remembered per path, size and change time.
+Nothing here loads a model; hashes are remembered per path, size and change time. Beside a model of
+the box's folder stands ``NAME.sha256``, the hash it had when it came.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
+import shutil
 from pathlib import Path
 
 import msgspec
 
-from protocol.errors import Damaged, NotFound, Unavailable
+from protocol.errors import Conflict, Damaged, NotFound, Unavailable
 
 BUNDLED_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 BUNDLED_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -73,13 +75,73 @@ def file_sha256(path: Path) -> str:
 
 
 def list_models(folder: Path) -> tuple[ModelFile, ...]:
-    """The GGUF files of a folder by name, told by content; parts of a split model count each."""
-    found = []
-    for path in sorted(folder.glob("*.gguf")):
-        with path.open("rb") as file:
-            if file.read(4) == GGUF_MAGIC:
-                found.append(ModelFile(name=path.name, size_bytes=path.stat().st_size))
-    return tuple(found)
+    """The GGUF files of a folder by name, told by content; parts of a split model count each.
+
+    The hash is the recorded one; nothing is read again.
+    """
+    return tuple(
+        ModelFile(name=path.name, size_bytes=path.stat().st_size, sha256=recorded_sha256(path))
+        for path in sorted(folder.glob("*.gguf"))
+        if _is_gguf(path)
+    )
+
+
+def recorded_sha256(path: Path) -> str:
+    """The hash that stands beside a model; empty when none does."""
+    try:
+        return _note(path).read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def add_model(source: Path, folder: Path, sha256: str = "") -> ModelFile:
+    """Copy a GGUF file into the box's folder and record its hash. The same file twice is harmless.
+
+    Raises:
+        NotFound: There is no such file.
+        Damaged: It is not a GGUF file, or not the one of the hash given.
+        Conflict: Another file of this name is there.
+    """
+    found = verify_model(source, sha256)
+    target = folder / source.name
+    if target.exists():
+        if file_sha256(target) == found.sha256:
+            return found
+        raise Conflict("another model of this name is there", next_step="remove it first")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = target.with_suffix(".part")
+    shutil.copyfile(source, part)
+    keep_model(part, target, found.sha256)
+    return found
+
+
+def keep_model(part: Path, target: Path, sha256: str) -> ModelFile:
+    """Make a file that was fully written a model of the folder.
+
+    Raises:
+        Damaged: It is not the file of that hash; it is removed.
+    """
+    try:
+        found = verify_model(part, sha256)
+    except Damaged:
+        part.unlink(missing_ok=True)
+        raise
+    _note(target).write_text(found.sha256 + "\n", "ascii")
+    part.replace(target)
+    return ModelFile(name=target.name, size_bytes=found.size_bytes, sha256=found.sha256)
+
+
+def remove_model(name: str, folder: Path) -> None:
+    """Delete a model of the folder.
+
+    Raises:
+        NotFound: There is none of this name.
+    """
+    path = folder / name
+    if Path(name).name != name or not path.is_file():
+        raise NotFound("there is no such model")
+    path.unlink()
+    _note(path).unlink(missing_ok=True)
 
 
 def verify_model(path: Path, sha256: str) -> ModelFile:
@@ -90,12 +152,20 @@ def verify_model(path: Path, sha256: str) -> ModelFile:
         Damaged: It is not a GGUF file, or its bytes are not the recorded ones.
     """
     found = file_sha256(path)
-    with path.open("rb") as file:
-        if file.read(4) != GGUF_MAGIC:
-            raise Damaged("the model file is not a GGUF file")
+    if not _is_gguf(path):
+        raise Damaged("the model file is not a GGUF file")
     if sha256 and found != sha256.lower():
         raise Damaged(
             "the model file does not match its recorded hash",
             next_step="copy it again, or record the new hash if the change is meant",
         )
     return ModelFile(name=path.name, size_bytes=path.stat().st_size, sha256=found)
+
+
+def _is_gguf(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == GGUF_MAGIC
+
+
+def _note(path: Path) -> Path:
+    return path.with_name(path.name + ".sha256")

@@ -32,8 +32,8 @@ class SlotNote(msgspec.Struct, frozen=True, kw_only=True):
 def slot_key(provenance: EngineProvenance, matter: str, prompt: Prompt) -> str:
     """Hash of matter, head, weights, build, template and flags: another of any is another file.
 
-    Flags include context, kv types and batch sizes. The question is left out: the head is what
-    the file is for.
+    Flags include context, kv types and batch sizes. The matter stands in its code at the head. The
+    question is left out: the head is what the file is for.
     """
     head = Prompt(system=prompt.system, record=prompt.record)
     whole = msgspec.json.encode(
@@ -42,7 +42,6 @@ def slot_key(provenance: EngineProvenance, matter: str, prompt: Prompt) -> str:
             "binary": provenance.binary_sha256,
             "template": provenance.template_sha256,
             "flags": provenance.flags,
-            "matter": matter,
             "head": messages(walled(matter, head)),
         }
     )

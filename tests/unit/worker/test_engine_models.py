@@ -1,0 +1,149 @@
+"""The box's models: added, fetched, verified, removed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from protocol.errors import BadRequest, Conflict, Damaged, NotFound, Unavailable
+from worker.cli.models import command
+from worker.engine.model_pull import model_name, offered_bytes, pull_model
+from worker.engine.models import (
+    add_model,
+    file_sha256,
+    list_models,
+    recorded_sha256,
+    remove_model,
+    verify_model,
+)
+
+BODY = b"GGUF" + b"\x03\0\0\0" + b"\0" * 16 + b"weights"
+SHA256 = hashlib.sha256(BODY).hexdigest()
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    file = tmp_path / "given" / "A.gguf"
+    file.parent.mkdir()
+    file.write_bytes(BODY)
+    return file
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def site(source: Path) -> Iterator[str]:
+    """A server on loopback that has A.gguf."""
+    handler = partial(_Quiet, directory=str(source.parent))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_added_listed_verified_removed(source: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "models"
+    assert list_models(folder) == ()
+    added = add_model(source, folder, SHA256)
+    assert add_model(source, folder) == added
+    assert list_models(folder) == (added,)
+    assert added.sha256 == recorded_sha256(folder / "A.gguf") == SHA256
+    assert verify_model(folder / "A.gguf", SHA256.upper()) == added
+    assert sorted(path.name for path in folder.iterdir()) == ["A.gguf", "A.gguf.sha256"]
+    remove_model("A.gguf", folder)
+    assert list(folder.iterdir()) == []
+
+
+def test_what_may_not_be_added_or_removed(source: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "models"
+    with pytest.raises(Damaged):
+        add_model(source, folder, "0" * 64)
+    plain = tmp_path / "B.gguf"
+    plain.write_bytes(b"not a model")
+    with pytest.raises(Damaged):
+        add_model(plain, folder)
+    add_model(source, folder)
+    other = tmp_path / "other" / "A.gguf"
+    other.parent.mkdir()
+    other.write_bytes(BODY + b"more")
+    with pytest.raises(Conflict):
+        add_model(other, folder)
+    for name in ("none.gguf", "../given/A.gguf", ""):
+        with pytest.raises(NotFound):
+            remove_model(name, folder)
+    assert source.exists()
+
+
+def test_a_changed_file_is_hashed_again(source: Path) -> None:
+    before = file_sha256(source)
+    source.write_bytes(BODY + b"x")
+    assert file_sha256(source) != before
+
+
+def test_fetched_whole_or_not_at_all(site: str, tmp_path: Path) -> None:
+    folder = tmp_path / "models"
+    came: list[int] = []
+    assert offered_bytes(f"{site}/A.gguf") == len(BODY)
+    with pytest.raises(Damaged):
+        pull_model(f"{site}/A.gguf", folder, "0" * 64)
+    assert list(folder.iterdir()) == []
+    model = pull_model(f"{site}/A.gguf", folder, SHA256, came.append)
+    assert sum(came) == len(BODY)
+    assert list_models(folder) == (model,)
+    with pytest.raises(Conflict):
+        pull_model(f"{site}/A.gguf", folder, SHA256)
+    with pytest.raises(Unavailable):
+        pull_model(f"{site}/B.gguf", folder, SHA256)
+    with pytest.raises(BadRequest):
+        pull_model(f"{site}/C.gguf", folder, "")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://models.example/A.gguf",
+        "file:///etc/A.gguf",
+        "https://models.example/A.bin",
+        "https://models.example/..%2Fx/%2e.gguf",
+        "https://name:word@models.example/A.gguf",
+        "https://models.example/",
+        "http://127.0.0.1.models.example/A.gguf",
+    ],
+)
+def test_addresses_that_are_not_taken(url: str) -> None:
+    with pytest.raises(BadRequest):
+        model_name(url)
+
+
+def test_the_command_line(source: Path, site: str, tmp_path: Path) -> None:
+    obj = {"config": None, "flags": {"state": tmp_path / "state"}}
+
+    def run(*words: str) -> tuple[int, str]:
+        done = CliRunner().invoke(command, list(words), obj=obj)
+        return done.exit_code, done.stdout
+
+    code, said = run("add", str(source))
+    assert (code, SHA256 in said) == (0, True)
+    code, said = run("list", "--json")
+    assert [row["name"] for row in json.loads(said)] == ["A.gguf"]
+    assert run("verify") == (0, "A.gguf: as recorded\n")
+    (tmp_path / "state" / "models" / "A.gguf").write_bytes(BODY + b"x")
+    assert run("verify", "A.gguf") == (7, "A.gguf: NOT as recorded\n")
+    assert run("remove", "A.gguf") == (0, "A.gguf: removed\n")
+    assert run("pull", f"{site}/A.gguf", "--sha256", SHA256)[0] != 0  # nobody to ask
+    assert run("pull", f"{site}/A.gguf", "--sha256", SHA256, "--yes")[0] == 0
+    assert run("verify") == (0, "A.gguf: as recorded\n")

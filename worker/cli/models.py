@@ -1,0 +1,124 @@
+"""``secondchair-worker models``: the weights of this box.
+
+``pull`` is the only command of the product that reaches out; it says where to and how much first.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+
+from protocol.errors import BadRequest, NotFound
+from worker.boards.model_file import read_header
+from worker.cli import settings_of
+from worker.engine.model_pull import model_name, offered_bytes, pull_model
+from worker.engine.models import (
+    ModelFile,
+    add_model,
+    file_sha256,
+    list_models,
+    recorded_sha256,
+    remove_model,
+)
+
+
+@click.group()
+def command() -> None:
+    """The weights of this box: list, add, pull, verify, remove."""
+
+
+def _folder(ctx: click.Context) -> Path:
+    return settings_of(ctx).state / "models"
+
+
+def _show(model: ModelFile) -> str:
+    return f"{model.name}  {model.size_bytes / 1e9:.2f} GB  sha256 {model.sha256 or 'unknown'}"
+
+
+@command.command("list", epilog="Example: secondchair-worker models list --json")
+@click.option("--json", "as_json", is_flag=True, help="One JSON list.")
+@click.pass_context
+def list_(ctx: click.Context, as_json: bool) -> None:
+    """The models of this box, with what their headers say."""
+    rows = []
+    for model in list_models(_folder(ctx)):
+        header = read_header(_folder(ctx) / model.name)
+        rows.append(
+            {
+                "name": model.name,
+                "size_bytes": model.size_bytes,
+                "sha256": model.sha256,
+                "architecture": header.architecture,
+                "parameters": header.parameters,
+            }
+        )
+        if not as_json:
+            billion = header.parameters / 1e9
+            click.echo(f"{_show(model)}  {header.architecture}  {billion:.2f} B parameters")
+    if as_json:
+        click.echo(json.dumps(rows))
+
+
+@command.command(epilog="Example: secondchair-worker models add ~/Model-Q8_0.gguf")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--sha256", default="", help="What the file must hash to.")
+@click.pass_context
+def add(ctx: click.Context, file: Path, sha256: str) -> None:
+    """Copy a local GGUF FILE into this box's models and record its hash."""
+    click.echo(_show(add_model(file, _folder(ctx), sha256)))
+
+
+@command.command(
+    epilog="Example: secondchair-worker models pull https://models.example/M.gguf --sha256 HASH"
+)
+@click.argument("url")
+@click.option("--sha256", required=True, help="What the file must hash to.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def pull(ctx: click.Context, url: str, sha256: str, yes: bool) -> None:
+    """Fetch a model from URL. The only command that leaves this machine."""
+    console = Console(stderr=True)
+    name, size = model_name(url), offered_bytes(url)
+    console.print(f"{name}, {size / 1e9:.2f} GB, from {url}", soft_wrap=True, highlight=False)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise BadRequest("nothing was fetched: nobody was asked", next_step="add --yes")
+        click.confirm("Fetch it?", abort=True, err=True)
+    columns = (BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console) as shown:
+        task = shown.add_task(name, total=size or None)
+        model = pull_model(url, _folder(ctx), sha256, lambda more: shown.advance(task, more))
+    click.echo(_show(model))
+
+
+@command.command(epilog="Example: secondchair-worker models verify")
+@click.argument("names", nargs=-1)
+@click.pass_context
+def verify(ctx: click.Context, names: tuple[str, ...]) -> None:
+    """Read models again (all, or NAMES) and compare with the recorded hashes."""
+    folder = _folder(ctx)
+    known = [model.name for model in list_models(folder)]
+    if missing := [name for name in names if name not in known]:
+        raise NotFound(f"there is no model {missing[0]}")
+    failed = False
+    for name in names or known:
+        recorded, now = recorded_sha256(folder / name), file_sha256(folder / name)
+        good = recorded == now
+        failed = failed or not good
+        click.echo(f"{name}: {'as recorded' if good else 'NOT as recorded' if recorded else now}")
+    if failed:
+        sys.exit(7)
+
+
+@command.command(epilog="Example: secondchair-worker models remove Old-Q4_0.gguf")
+@click.argument("name")
+@click.pass_context
+def remove(ctx: click.Context, name: str) -> None:
+    """Delete the model NAME from this box."""
+    remove_model(name, _folder(ctx))
+    click.echo(f"{name}: removed")
