@@ -262,14 +262,10 @@ def type_between(quoted: str, record: str, setting: Setting) -> Edit | None:
 
 def type_case(quoted: Unit, record: Unit, *, first: bool) -> Edit | None:
     """Types a difference in capitals between two units with the same key; None when none."""
-    a, b = quoted.raw, record.raw
-    if a == b or (not a.isascii() and a.casefold() == b.casefold() and a.lower() != b.lower()):
+    if quoted.raw == record.raw:
         return None
-    upper_a, upper_b = (
-        [c.isupper() for c in a if c.isalpha()],
-        [c.isupper() for c in b if c.isalpha()],
-    )
-    if upper_a == upper_b:
+    a, b = (unicodedata.normalize("NFKC", unit.raw) for unit in (quoted, record))
+    if [c.isupper() for c in a if c.isalpha()] == [c.isupper() for c in b if c.isalpha()]:
         return None
     if first:
         return Edit(kind=EditKind.TYPOGRAPHY, record=b, reply=a, why="capitals of the first word")

@@ -178,9 +178,31 @@ def _close(text: str, mark: str, start: int, low: int, high: int) -> int | None:
             if depth == 0:
                 return at
             depth -= 1
+        elif char == mark == '"' and _starts(text, at, low, high):
+            inner = _straight_end(text, at + 1, low, high)
+            if inner is not None and _straight_end(text, inner + 1, low, high) is not None:
+                at = inner  # a quotation inside a quotation, both in straight marks
         elif char in closers and _closes(text, at, low, high) and not _inches(text, at, high):
             return at
         at += 1
+    return None
+
+
+def _starts(text: str, at: int, low: int, high: int) -> bool:
+    """A straight mark that can only open: a space or bracket before it, a letter after it."""
+    before, after = _before(text, at, low), _after(text, at + 1, high)
+    return (before.isspace() or before in "([—") and before != "" and after.isalnum()
+
+
+def _straight_end(text: str, start: int, low: int, high: int) -> int | None:
+    """The next straight mark that can close; None when an opening one comes first."""
+    at = text.find('"', start, high)
+    while at >= 0:
+        if _starts(text, at, low, high):
+            return None
+        if _closes(text, at, low, high) and not _inches(text, at, high):
+            return at
+        at = text.find('"', at + 1, high)
     return None
 
 
@@ -229,9 +251,9 @@ def _close_single(
                 break
             continue
         before, after = _before(text, at, low), _after(text, at + 1, high)
-        if before.isspace() or after.isalnum():
-            if found and before.isspace() and text[found[-1] - 1] not in "sS":
-                break
+        if before.isspace() or (after.isalnum() and not _wide(after)):
+            if found and before.isspace() and after.isalnum():
+                break  # the next quotation opens
             continue
         found.append(at)
         if before not in "sS" or (after in ".,;:!?)" and after):
