@@ -7,6 +7,7 @@ that help is instant and a missing extra is a sentence, not a traceback.
 
 from __future__ import annotations
 
+import os
 import secrets
 import sys
 from collections.abc import Callable
@@ -50,15 +51,26 @@ def main() -> None:
 
 @main.command(
     cls=WithExamples,
-    epilog="  secondchair chat\n  secondchair chat --matter M-7F3K --language ko\n",
+    epilog="  secondchair chat\n  secondchair chat --plain --matter M-7F3K --language ko\n",
 )
 @click.option("--matter", help="The matter to open first.")
+@click.option("--plain", is_flag=True, help="Line by line, for screen readers and scrollback.")
 @fd_option
 @settings_options
-def chat(config: Path | None, flags: dict[str, object], matter: str | None, fd: int | None) -> None:
-    """Talk to a matter line by line; /help inside lists the commands."""
+def chat(
+    config: Path | None,
+    flags: dict[str, object],
+    matter: str | None,
+    plain: bool,
+    fd: int | None,
+) -> None:
+    """Talk to your matters on the whole screen, or line by line; /help inside lists the commands.
+
+    Through a pipe and on a terminal that cannot do more it goes line by line by itself.
+    """
     loaded = settings_of(config, flags | {"matter": matter_code(matter)})
-    end_with(_chat(loaded.settings, fd, state_file(config)))
+    doing = _plain_chat if plain or not _whole_screen() else _full_chat
+    end_with(doing(loaded.settings, fd, state_file(config)))
 
 
 @main.command(
@@ -129,7 +141,38 @@ def doctor(config: Path | None, flags: dict[str, object], as_json: bool) -> None
 # --- what the commands do -------------------------------------------------------------------------
 
 
-async def _chat(settings: Settings, fd: int | None, outbox_file: Path) -> int:
+def _whole_screen() -> bool:
+    """Whether there is a terminal that can be painted on."""
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    return on_terminal and os.environ.get("TERM", "") not in ("dumb", "unknown")
+
+
+async def _full_chat(settings: Settings, fd: int | None, outbox_file: Path) -> int:
+    from bot.terminal.screen import Screen
+
+    try:
+        from bot.terminal import full
+        from bot.terminal.desk import Start
+    except ModuleNotFoundError as error:
+        click.echo(f"{error.name} is not installed: going on line by line", err=True)
+        return await _plain_chat(settings, fd, outbox_file)
+    look = Screen(catalogue.load(settings.language), settings, sys.stdout).look
+    with closing(_outbox(None if fd is not None else outbox_file)) as outbox:
+        async with _link(settings, fd) as link:
+            start = Start(
+                worker=link,
+                outbox=outbox,
+                look=look,
+                user=link.welcome.user if link.welcome is not None else "",
+                host=settings.host if fd is None else "",
+                matter=settings.matter,
+                new_key=_key,
+                up=lambda: link.up,
+            )
+            return await full.run(start)
+
+
+async def _plain_chat(settings: Settings, fd: int | None, outbox_file: Path) -> int:
     from bot.conversation import Conversation
     from bot.terminal.lines import Piped, Prompt
     from bot.terminal.plain import Plain, run

@@ -343,8 +343,13 @@ async def test_no_question_and_no_matter(peer, tmp_path):
 class Terminal:
     """A pseudo-terminal with the bot on it, and all that it printed."""
 
-    def __init__(self, line: socket.socket, home: Path, columns: int) -> None:
+    def __init__(
+        self, line: socket.socket, home: Path, columns: int, *flags: str, **environment: str
+    ) -> None:
         self.line, self.home, self.columns = line, home, columns
+        self.flags = flags or ("--plain",)
+        self.environment = environment
+        self.raw = ""
         self.seen = ""
 
     async def __aenter__(self) -> Terminal:
@@ -357,13 +362,14 @@ class Terminal:
             "-m",
             "bot",
             "chat",
+            *self.flags,
             "--fd",
             str(self.line.fileno()),
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
             pass_fds=(self.line.fileno(),),
-            env=environment(self.home),
+            env=environment(self.home, **self.environment),
             start_new_session=True,
         )
         os.set_blocking(self.screen, False)
@@ -393,7 +399,9 @@ class Terminal:
 
     def read(self) -> None:
         with contextlib.suppress(BlockingIOError, OSError):
-            self.seen += os.read(self.screen, 65536).decode("utf-8", "replace")
+            while data := os.read(self.screen, 65536).decode("utf-8", "replace"):
+                self.seen += data
+                self.raw += data
 
     def text(self) -> str:
         """What was printed, without the terminal's own sequences."""
@@ -413,6 +421,79 @@ async def test_a_chat_on_a_terminal(peer, tmp_path):
         # The terminal is as it was: echo on, lines edited by the terminal.
         assert termios.tcgetattr(terminal.theirs) == terminal.before
     assert made.questions == ["When did it leak?"]
+
+
+async def test_a_dumb_terminal_gets_the_plain_chat(peer, tmp_path):
+    _, line = peer
+    async with Terminal(line, tmp_path, 80, "--language", "en", TERM="dumb") as terminal:
+        await terminal.see("#M-7F3K >")
+        assert "\x1b[?1049h" not in terminal.raw
+        terminal.type("/quit\r")
+        assert await terminal.child.wait() == 0
+
+
+LEFT_CLEAN = ("\x1b[?1049l", "\x1b[?25h", "\x1b[?2004l", "\x1b[?7h")
+"""The other screen is left, the cursor shows, pastes come plain, lines wrap."""
+NEVER = re.compile(r"\x1b\[(?:>[0-9]*u|\?1004h|\?[0-9]+\$p|\?100[0236]h|[56]n|0?c)")
+"""Enhanced keys, reports of focus and mouse, and questions that a terminal answers by typing."""
+
+
+async def test_the_app_on_a_terminal_leaves_it_as_it_was(peer, tmp_path):
+    made, line = peer
+    async with Terminal(line, tmp_path, 100, "--language", "en") as terminal:
+        await terminal.see("hartwell-v-northgate")
+        terminal.type("When did it leak?\r")
+        await terminal.see("[1 ✔]")
+        terminal.type("\x11")
+        assert await terminal.child.wait() == 0
+        terminal.read()
+        assert all(sign in terminal.raw for sign in LEFT_CLEAN)
+        assert terminal.raw.rindex("\x1b[?1049l") > terminal.raw.rindex("[1 ✔]")
+        assert not NEVER.search(terminal.raw)
+        assert termios.tcgetattr(terminal.theirs) == terminal.before
+    assert made.questions == ["When did it leak?"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+async def test_the_app_that_is_told_to_end_leaves_the_terminal_clean(peer, tmp_path, number):
+    made, line = peer
+    made.free.clear()
+    async with Terminal(line, tmp_path, 100, "--language", "en") as terminal:
+        await terminal.see("hartwell-v-northgate")
+        terminal.type("When?\r")
+        await terminal.see("reading (62 %)")
+        os.kill(terminal.child.pid, number)
+        assert await asyncio.wait_for(terminal.child.wait(), 10) == 0
+        terminal.read()
+        assert all(sign in terminal.raw for sign in LEFT_CLEAN)
+        assert termios.tcgetattr(terminal.theirs) == terminal.before
+        # The job was not asked to stop: it goes on without a window.
+        assert not any(isinstance(request, ask.Cancel) for request in made.requests)
+
+
+async def test_the_app_ends_when_its_terminal_goes_away(peer, tmp_path):
+    _, line = peer
+    async with Terminal(line, tmp_path, 100, "--language", "en") as terminal:
+        await terminal.see("hartwell-v-northgate")
+        os.close(terminal.theirs)
+        os.close(terminal.screen)
+        os.kill(terminal.child.pid, signal.SIGHUP)  # what the gateway sends as well
+        await asyncio.wait_for(terminal.child.wait(), 10)
+        terminal.screen, terminal.theirs = pty.openpty()  # for the end of the test
+
+
+async def test_the_mouse_is_off_until_it_is_switched_on_and_off_again_at_the_end(peer, tmp_path):
+    _, line = peer
+    async with Terminal(line, tmp_path, 100, "--language", "en") as terminal:
+        await terminal.see("hartwell-v-northgate")
+        assert "\x1b[?1000h" not in terminal.raw
+        terminal.type("\x1b[21~")
+        await terminal.see("Mouse on")
+        assert "\x1b[?1000h" in terminal.raw
+        terminal.type("\x11")
+        assert await terminal.child.wait() == 0
+        terminal.read()
+        assert terminal.raw.rindex("\x1b[?1000l") > terminal.raw.rindex("\x1b[?1000h")
 
 
 async def test_ctrl_c_leaves_the_job_at_work_and_gives_the_prompt_back(peer, tmp_path):

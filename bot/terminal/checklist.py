@@ -1,0 +1,107 @@
+"""The windows of a reviewer: the list to go through before an approval, the note of a return."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult  # noqa: TID251 - the terminal's door
+from textual.binding import Binding, BindingType  # noqa: TID251 - the terminal's door
+from textual.containers import Vertical, VerticalScroll  # noqa: TID251 - the terminal's door
+from textual.content import Content  # noqa: TID251 - the terminal's door
+from textual.screen import ModalScreen  # noqa: TID251 - the terminal's door
+from textual.widgets import Input, Static  # noqa: TID251 - the terminal's door
+
+from bot.blocks import lay_out
+from bot.findings import reason_question
+from bot.look import Look
+from bot.render import counts_line
+from bot.terminal.panes import to_acknowledge
+from bot.visible import one_line
+from protocol.answers import Answer
+
+
+class Checklist(ModalScreen[dict[str, str] | None]):
+    """Every item that is not green, each with a line for the reason to accept it.
+
+    It gives the reasons by the question that the approval asks (`reason_question`), or None when
+    the person went back.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", show=False),
+        Binding("ctrl+s", "approve", show=False, priority=True),
+        Binding("down,tab", "app.focus_next", show=False, priority=True),
+        Binding("up,shift+tab", "app.focus_previous", show=False, priority=True),
+    ]
+
+    def __init__(self, answer: Answer, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self._answer = answer
+        self._items = to_acknowledge(answer)
+
+    def compose(self) -> ComposeResult:
+        """The window."""
+        words = self._look.words
+        counted = lay_out([counts_line(self._answer, self._look)], 1_000)
+        with Vertical(classes="window"):
+            yield Static(Content(words("app.approve_title", job=self._answer.job)), classes="head")
+            yield Static(Content("".join(piece.text for line in counted for piece in line).strip()))
+            with VerticalScroll(can_focus=False):
+                for item in self._items:
+                    question = reason_question(item, self._look)
+                    yield Static(Content(question), classes="question")
+                    yield Input(id=f"reason-{item.number}")
+            key = "app.approve_keys" if self._items else "app.approve_keys_green"
+            yield Static(Content(words(key)), classes="keys", id="window-keys")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Goes on to the next item; at the last one, approves."""
+        if self._items and event.input.id == f"reason-{self._items[-1].number}":
+            self.action_approve()
+        else:
+            self.focus_next()
+
+    def action_approve(self) -> None:
+        """Approves once every item has a reason; else goes to the first without one."""
+        reasons = {}
+        for item in self._items:
+            field = self.query_one(f"#reason-{item.number}", Input)
+            if not field.value.strip():
+                keys = self.query_one("#window-keys", Static)
+                keys.update(Content(self._look.words("app.reason_missing", number=item.number)))
+                keys.add_class("missing")
+                field.focus()
+                return
+            reasons[reason_question(item, self._look)] = field.value.strip()
+        self.dismiss(reasons)
+
+    def action_back(self) -> None:
+        """Leaves without a decision."""
+        self.dismiss(None)
+
+
+class Question(ModalScreen[str | None]):
+    """One question with one line for the answer; None when the person went back."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", show=False)]
+
+    def __init__(self, question: str, keys: str) -> None:
+        super().__init__()
+        self._question = question
+        self._keys = keys
+
+    def compose(self) -> ComposeResult:
+        """The window."""
+        with Vertical(classes="window"):
+            yield Static(Content(self._question), classes="question")
+            yield Input(id="answer")
+            yield Static(Content(self._keys), classes="keys")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Gives the answer."""
+        self.dismiss(one_line(event.value))
+
+    def action_back(self) -> None:
+        """Gives none."""
+        self.dismiss(None)
