@@ -11,6 +11,7 @@ import itertools
 from contextlib import aclosing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from bench.canary import ANSWER_TOKENS, Campaign, Seen, run_campaign
@@ -133,7 +134,7 @@ async def test_a_keeper_whose_wall_is_gone_stops_itself(
     """Were the code ever lost, the watch sees it in the first answer that reuses too much."""
     monkeypatch.setattr(llama_server, "walled", lambda _matter, prompt: prompt)
     engine = LlamaServer(_settings(model, 1, 64))
-    engine._template_tokens = lambda: asyncio.sleep(0, 3)  # type: ignore[method-assign]
+    monkeypatch.setattr(engine, "_template_tokens", lambda: asyncio.sleep(0, 3))
     await engine.start()
     prompt = Prompt(system="s", record=tuple(f"line {n} of it" for n in range(20)), question="q")
 
@@ -148,6 +149,44 @@ async def test_a_keeper_whose_wall_is_gone_stops_itself(
     assert (await engine.health()).state is State.DOWN
     with pytest.raises(Unavailable):
         await ask("M-A")
+    await engine.stop()
+
+
+_NO_SYSTEM = (
+    "{% for m in messages %}{% if m['role'] == 'user' %}<|im_start|>user\n"
+    "{{ m['content'] }}<|im_end|>\n{% endif %}{% endfor %}<|im_start|>assistant\n"
+)
+_SYSTEM_LAST = (
+    "{% for m in messages %}{% if m['role'] != 'system' %}<|im_start|>{{ m['role'] }}\n"
+    "{{ m['content'] }}<|im_end|>\n{% endif %}{% endfor %}"
+    "{% for m in messages %}{% if m['role'] == 'system' %}<|im_start|>system\n"
+    "{{ m['content'] }}<|im_end|>\n{% endif %}{% endfor %}<|im_start|>assistant\n"
+)
+
+
+@pytest.mark.parametrize("template", [_NO_SYSTEM, _SYSTEM_LAST])
+async def test_a_template_that_hides_the_code_is_refused_or_mended(
+    model: Path, tmp_path: Path, template: str
+) -> None:
+    """A server may itself put a system text it has no role for into the first message."""
+    file = tmp_path / "odd.jinja"
+    file.write_text(template)
+    flags = ("--chat-template-file", str(file))
+    engine = LlamaServer(msgspec.structs.replace(_settings(model, 1, 64), flags=flags))
+    refused = ""
+    try:
+        await engine.start()
+    except Unavailable as error:
+        refused = error.message
+    if refused:
+        assert "kept apart" in refused
+        return
+    prompt = Prompt(system="s", record=tuple(f"line {n} of it" for n in range(20)), question="q")
+    for matter in ("M-A", "M-B"):
+        request = Request(id=matter, matter=matter, prompt=prompt, limits=Limits(max_tokens=2))
+        async with aclosing(engine.stream(request)) as events:
+            seen = _seen([event async for event in events])
+    assert seen.reused_tokens <= 16
     await engine.stop()
 
 
@@ -204,4 +243,4 @@ async def test_a_long_prompt_holds_a_running_answer_up_by_a_batch_not_by_itself(
     await reading
     await engine.stop()
     assert batches > 20
-    assert sum(seen > 0 for seen in between[2:-2]) > 0.8 * len(between[2:-2])
+    assert sum(between[1:]) > 0.5 * batches  # about a word a batch; none, were it held up

@@ -83,6 +83,8 @@ class LlamaServer:
 
     async def start(self) -> None:
         if self._child is not None:
+            if not self.alive:
+                raise Unavailable(f"the engine is away: {self._child.reason()}")
             return
         settings = self._settings
         model = settings.model if settings.model is not None else bundled_model()
@@ -363,10 +365,25 @@ class LlamaServer:
         return self._run.folder("slots")
 
     async def _template_tokens(self) -> int:
-        """Tokens that prompts of different matters share at their head."""
-        prompt = Prompt(system="", question="?")
-        heads = [await self._server().prompt_tokens(walled(matter, prompt)) for matter in "ab"]
-        return next(n for n, (one, other) in enumerate(zip(*heads, strict=False)) if one != other)
+        """Tokens that prompts of different matters share at their head.
+
+        Raises:
+            Unavailable: The template puts the matter's code behind the record, or drops it: then
+                nothing keeps matters apart in this model's kv_cache.
+        """
+        one, other = (Prompt(system="", record=(word,), question="?") for word in ("one", "two"))
+        first, second, third = [
+            await self._server().prompt_tokens(walled(matter, prompt))
+            for matter, prompt in (("a", one), ("b", one), ("a", other))
+        ]
+        shared, before_record = _same_start(first, second), _same_start(first, third)
+        if shared >= before_record:
+            raise Unavailable(
+                "the model's chat template does not keep the system text first: "
+                "matters cannot be kept apart",
+                next_step="choose a model whose template has a system role",
+            )
+        return shared
 
     async def _slots_working(self) -> int:
         if not self.alive:
@@ -382,3 +399,9 @@ class LlamaServer:
         if self._child is None:
             raise Unavailable("the engine is not started")
         return self._child
+
+
+def _same_start(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens two prompts share from their first."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))

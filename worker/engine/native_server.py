@@ -64,6 +64,7 @@ def flags() -> argparse.ArgumentParser:
     for flag in _SPECULATION:
         add(flag, type=int)
     add("--reasoning-format", default="auto", choices=["auto", "none", "deepseek"])
+    add("--chat-template-file", default="")
     add("--offline", action="store_true")
     add("--no-ui", action="store_true")
     add("--slots", action="store_true")
@@ -110,6 +111,8 @@ def parameters(given: argparse.Namespace, xllamacpp: Any) -> Any:
             setattr(getattr(p.speculative, part), name, value)
     reasoning = given.reasoning_format.upper()
     p.reasoning_format = xllamacpp.common_reasoning_format[f"COMMON_REASONING_FORMAT_{reasoning}"]
+    if given.chat_template_file:
+        p.chat_template = Path(given.chat_template_file).read_text("utf-8")
     p.offline = given.offline
     p.ui = not given.no_ui
     p.endpoint_slots = given.slots

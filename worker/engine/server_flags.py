@@ -45,7 +45,7 @@ _NO_UI = ("--no-ui", "--no-webui")
 """The same flag, older name last."""
 
 _VALUE_IS_PRIVATE = frozenset(
-    {"-m", "-a", "--host", "--slot-save-path", "--api-key-file", "--spec-draft-model", "--mmproj"}
+    "-m -a --host --slot-save-path --api-key-file --spec-draft-model --chat-template-file".split()
 )
 """Flags whose value names a path or a secret; left out of provenance."""
 

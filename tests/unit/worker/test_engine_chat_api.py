@@ -185,6 +185,20 @@ async def test_pings_do_not_hide_that_an_engine_hangs(server: Server) -> None:
         await _stream(server, stall_s=0.2)
 
 
+async def test_a_slow_engine_that_goes_on_is_no_hang(server: Server) -> None:
+    """Each word gives it as long again."""
+
+    async def script(response: web.StreamResponse) -> None:
+        for _ in range(12):
+            await response.write(_delta(content="x"))
+            await asyncio.sleep(0.12)
+        await response.write(_end())
+
+    server.script = script
+    events = await _stream(server, stall_s=1.0)
+    assert len(events) == 13
+
+
 async def test_silence_before_the_first_byte_is_a_hang_too(server: Server) -> None:
     async def script(_response: web.StreamResponse) -> None:
         await asyncio.sleep(30)
