@@ -44,7 +44,7 @@ WITHOUT_MATTER: Final = frozenset({Name.MATTER, Name.HEALTH, Name.HELP, Name.QUI
 
 EXTRACTS: Final = ("dates", "amounts", "parties", "facts", "all")
 FORMS: Final = ("facts", "declaration", "demand")
-FORMATS: Final = ("md", "json")
+FORMATS: Final = ("md", "docx", "pdf", "json", "csv", "xlsx")
 _CHOICES: Final[dict[str, tuple[str, ...]]] = {
     Name.EXTRACT: EXTRACTS,
     Name.DRAFT: FORMS,

@@ -171,7 +171,7 @@ class Export(_Request, frozen=True, kw_only=True, tag="export"):
 
     job: JobId
     format: str
-    """md or json."""
+    """md, docx, pdf (the one-page cite-check report), json, csv or xlsx (the table)."""
     key: str
 
 

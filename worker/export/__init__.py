@@ -10,9 +10,14 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from protocol.answers import Answer
 from protocol.errors import BadRequest, Conflict, Unavailable
+from worker.review import MAY_LEAVE, live_state
+
+FORMS: Final = ("md", "docx", "pdf", "json", "csv", "xlsx")
+"""``pdf`` is the one-page cite-check report; ``csv`` and ``xlsx`` are the reply's table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,22 +36,17 @@ def write(answer: Answer, *, title: str, folder: Path, form: str) -> WrittenFile
         answer: An approved answer.
         title: The matter's title, for the head of the page.
         folder: The matter's ``out/``.
-        form: ``md`` or ``json``.
+        form: One of `FORMS`.
 
     Raises:
-        Conflict: The answer carries no decision.
-        BadRequest: ``form`` is none of ours.
+        Conflict: The answer carries no live approval of its text.
+        BadRequest: ``form`` is none of ours, or a sheet is wanted of a reply without a table.
+        Internal: A Word file did not come out as approved; nothing was written.
         Unavailable: The disk is full or the folder cannot be written.
     """
-    if answer.decision is None:
+    if live_state(answer) not in MAY_LEAVE:
         raise Conflict("only an approved reply can be exported")
-    if form == "md":
-        from worker.export.markdown import render
-    elif form == "json":
-        from worker.export.jsonfile import render
-    else:
-        raise BadRequest("there is no such export format", next_step="choose md or json")
-    content = render(answer, title)
+    content = _rendered(answer, title, form)
     name = f"{answer.job}-{answer.kind}.{form}"  # ids only: a file name is seen in many places
     part = folder / f".{name}.part"
     try:
@@ -65,3 +65,31 @@ def write(answer: Answer, *, title: str, folder: Path, form: str) -> WrittenFile
     return WrittenFile(
         name=name, size_bytes=len(content), sha256=hashlib.sha256(content).hexdigest()
     )
+
+
+def _rendered(answer: Answer, title: str, form: str) -> bytes:
+    """The file's bytes. Each format's libraries are loaded only when it is asked for."""
+    if form == "md":
+        from worker.export.markdown import render
+
+        return render(answer, title)
+    if form == "json":
+        from worker.export.jsonfile import render as render_json
+
+        return render_json(answer, title)
+    if form == "docx":
+        from worker.export.reopened import refuse_if_wrong
+        from worker.export.word import render as render_word
+
+        content = render_word(answer, title)
+        refuse_if_wrong(content, answer)
+        return content
+    if form == "pdf":
+        from worker.export.certificate import render as render_certificate
+
+        return render_certificate(answer, title)
+    if form in ("csv", "xlsx"):
+        from worker.export.sheets import render_csv, render_xlsx
+
+        return (render_csv if form == "csv" else render_xlsx)(answer, title)
+    raise BadRequest("there is no such export format", next_step=f"choose {', '.join(FORMS)}")

@@ -1,67 +1,68 @@
-"""An approved answer as Markdown: each mark a footnote with its pin cite, then the coverage."""
+"""An approved answer as Markdown: each mark a footnote with its pin cite, then the coverage.
+
+Nothing in the text is live: a link, an image or a tag that a document smuggled into a reply is
+printed as characters, so that opening the file fetches nothing.
+"""
 
 from __future__ import annotations
 
-import datetime as dt
+import re
+from collections.abc import Sequence
+from typing import Final
 
-from protocol.answers import AMBER, GREEN, Answer, Finding, Verdict
-from protocol.record import Coverage
+from protocol.answers import Answer, Finding
+from worker.export import reading
+from worker.export.visible import visible
 
-_SIGN = {
-    **dict.fromkeys(GREEN, "✔"),
-    **dict.fromkeys(AMBER, "≈"),
-    Verdict.NOT_A_QUOTE: "",
-}
+_LIVE: Final = re.compile(r"!?\[(?=[^\]\n]{0,400}\]\s?[(\[:])|<(?=[A-Za-z/!?])|(?<=\w):(?=//)|`")
 
 
 def render(answer: Answer, title: str) -> bytes:
     """The file's bytes."""
-    marked = [item for item in answer.items if item.verdict is not Verdict.NOT_A_QUOTE]
+    marked = reading.marked(answer)
+    said = reading.state(answer)
     parts = [
-        f"# {title}",
-        _state(answer),
-        *([f"> {_plain(answer.question)}"] if answer.question else []),
+        f"# {_dead(title)}",
+        f"**{said}**" if said == reading.DRAFT else said,
+        *([f"> {_dead(reading.plain(answer.question))}"] if answer.question else []),
         _with_marks(answer.text, marked),
+        *_table(answer),
         "## Record",
-        "\n".join(_footnote(item) for item in marked) or "No checkable item.",
+        "\n".join(f"[^{item.number}]: {_dead(reading.footnote(item))}" for item in marked)
+        or "No checkable item.",
         "## Coverage",
-        _coverage(answer.coverage),
-        *([f"**{note}**" for note in answer.notes]),
+        "\n".join(_dead(line) for line in _coverage(answer)),
+        *(f"**{_dead(note)}**" for note in answer.notes),
     ]
     return ("\n\n".join(parts) + "\n").encode()
 
 
-def _state(answer: Answer) -> str:
-    decision = answer.decision
-    if decision is None:
-        return "**DRAFT, not reviewed**"
-    at = decision.at.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"Reviewed and released by {decision.by}, {at}. Text {answer.text_sha256[:16]}."
+def _with_marks(text: str, items: Sequence[Finding]) -> str:
+    """The text with its marks; the stretches between marks are made dead one by one."""
+    out, at = [], 0
+    for item in sorted(items, key=lambda item: item.end):
+        out += [_dead(text[at : item.end]), f"[^{item.number}]"]
+        at = item.end
+    return "".join((*out, _dead(text[at:])))
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.split())
+def _table(answer: Answer) -> list[str]:
+    if answer.table is None:
+        return []
+    rows = [answer.table.columns, ("---",) * len(answer.table.columns), *answer.table.rows]
+    lines = [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows]
+    return ["## Table", "\n".join(lines)]
 
 
-def _with_marks(text: str, items: list[Finding]) -> str:
-    for item in sorted(items, key=lambda item: -item.end):
-        text = f"{text[: item.end]}[^{item.number}]{text[item.end :]}"
-    return text
+def _cell(words: str) -> str:
+    return _dead(reading.plain(words)).replace("|", "\\|")
 
 
-def _footnote(item: Finding) -> str:
-    word = item.verdict.replace("_", " ")
-    places = "; ".join(place.pin_cite for place in item.places)
-    said = " ".join(part for part in (places, _plain(item.reason), _plain(item.diff)) if part)
-    return f"[^{item.number}]: {_SIGN.get(item.verdict, '✘')} {word}. {said}"
+def _coverage(answer: Answer) -> list[str]:
+    first, *rest = reading.coverage_lines(answer.coverage)
+    return [first, *(f"- {line}" for line in rest)]
 
 
-def _coverage(coverage: Coverage) -> str:
-    lines = [
-        f"Read {coverage.documents_read} of {coverage.documents} documents,"
-        f" {coverage.pages_read} of {coverage.pages} pages."
-    ]
-    for unread in coverage.unread:
-        pages = f", pages {unread.pages}" if unread.pages else ""
-        lines.append(f"- not read: {unread.name}{pages}: {unread.reason}")
-    return "\n".join(lines)
+def _dead(text: str) -> str:
+    """The same characters to read, none of which Markdown acts upon."""
+    return _LIVE.sub(lambda match: "".join(f"\\{c}" for c in match.group()), visible(text))

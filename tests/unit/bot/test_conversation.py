@@ -404,7 +404,7 @@ async def test_what_ended_while_nobody_looked_is_shown_once(talk, worker, face):
         ("/ask", "/ask needs some words."),
         ("/find", "/find needs some words."),
         ("/extract poems", "/extract takes dates, amounts, parties, facts or all."),
-        ("/export docx", "/export takes md or json."),
+        ("/export exe", "/export takes md, docx, pdf, json, csv or xlsx."),
         ("/matter now", "/matter needs a matter's code, such as M-7F3K."),
         ("/cancel", "/cancel needs a job's code."),
         ("/show J-1", "/show needs a job's code."),
