@@ -21,7 +21,7 @@ from verify.citations import misplaced, named_document
 from verify.clauses import clause_of
 from verify.dates.scan import find_dates
 from verify.judged import Judged, Stretch
-from verify.places import doubt_about, in_scope, supports_facts, title_words
+from verify.places import doubt_about_fact, in_scope, supports_facts, title_words
 from verify.source import Source
 from verify.surroundings import surroundings
 from verify.tables import Tables
@@ -229,7 +229,7 @@ class FigureSearch:
             return f"Figure found, but the place named does not exist: {self.named.problem}"
         if misplaced(self.named, place.stretch):
             return "Figure found, but not at the place the reply names"
-        doubt = doubt_about(self.source, place.stretch)
+        doubt = doubt_about_fact(self.source, place.stretch)
         if doubt:
             return f"Figure found, but {doubt}"
         if figure.twin is not None:

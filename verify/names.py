@@ -24,7 +24,7 @@ from verify.namelists import (
     PARTICLES,
     TITLES,
 )
-from verify.places import doubt_about, in_scope, supports_facts
+from verify.places import doubt_about_fact, in_scope, supports_facts
 from verify.source import Source
 from verify.tables import Tables
 
@@ -233,7 +233,7 @@ def judge_name(
                 reason=f"The words of {words} stand in the record, but not together",
             )
         return Judged(verdict=Verdict.NOT_FOUND, reason="Nobody of this name stands in the record")
-    problem = _problem(name, bearers, titles) or doubt_about(source, places[0])
+    problem = _problem(name, bearers, titles) or doubt_about_fact(source, places[0])
     if problem:
         return Judged(verdict=Verdict.CHECK, reason=problem, places=tuple(places[:3]))
     return Judged(

@@ -24,6 +24,8 @@ _SPEAKER = re.compile(
 )
 
 
+_LIST_ITEM = re.compile(r"^[ \t]*(?:[-*•▪]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)
+"""The start of a list's item: a unit of its own, whatever stands in the items around it."""
 _SIGNAL = re.compile(r"\s{0,4}(?:(?:See|see|Accord|accord|Cf\.|cf\.)(?:\s+also)?,?\s{1,4})?")
 
 
@@ -158,7 +160,19 @@ def _sentence(reply: str, span: tuple[int, int], titles: Sequence[Named]) -> tup
     end = sentence_end(text, span[1], min(len(text), span[1] + 1_000))
     if text[end:].lstrip()[:1] == "(":
         end = sentence_end(text, min(len(text), end + 2), min(len(text), end + 400))
-    return start, end
+    first, last = _list_item(reply, span)
+    return max(start, first), max(span[1], min(end, last))
+
+
+def _list_item(reply: str, span: tuple[int, int]) -> tuple[int, int]:
+    """The item of a list in which a span stands; the whole reply where it stands in none."""
+    starts = [found.start() for found in _LIST_ITEM.finditer(reply)]
+    before = [start for start in starts if start <= span[0]]
+    after = [start for start in starts if start >= span[1]]
+    first = before[-1] if before else 0
+    gap = reply.find("\n\n", span[1])
+    last = min([*after[:1], gap if before and gap >= 0 else len(reply)])
+    return first, last
 
 
 def _blank(text: str, span: tuple[int, int]) -> str:

@@ -22,10 +22,19 @@ def page_at(pages: Sequence[PageInfo], offset: int) -> PageInfo:
     return pages[max(0, index)]
 
 
-def doubt_about(source: Source, stretch: Stretch) -> str:
-    """Why a place cannot carry a green mark, in words; empty when it can."""
+def doubt_about_fact(source: Source, stretch: Stretch) -> str:
+    """Why a place cannot prove a value, in words; empty when it can.
+
+    A date or sum in a question is what counsel supposed. Who may be quoted from a question is the
+    attribution's to say.
+    """
     if in_question(source.text(stretch.document), stretch.start):
         return "it stands in a question put to a witness, not in an answer"
+    return doubt_about(source, stretch)
+
+
+def doubt_about(source: Source, stretch: Stretch) -> str:
+    """Why a place cannot be trusted blindly, in words; empty when it can."""
     for page in source.pages(stretch.document):
         if page.start < stretch.end and stretch.start <= page.end:
             if page.reading is Reading.OCR:

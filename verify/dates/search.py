@@ -21,7 +21,7 @@ from verify.dates.mention import DateMention, Granularity, PartialDate, agrees
 from verify.dates.modifiers import compare_modifiers
 from verify.dates.table import DateTable, order_is_open, settled
 from verify.judged import Judged, Stretch
-from verify.places import doubt_about, in_scope, supports_facts, title_words
+from verify.places import doubt_about_fact, in_scope, supports_facts, title_words
 from verify.source import Source
 from verify.surroundings import surroundings
 from verify.tables import Tables
@@ -228,7 +228,7 @@ class DateSearch:
         """Why a held date is not green, in words; empty when nothing speaks against it."""
         if self.named.problem:
             return f"Date found, but the place named does not exist: {self.named.problem}"
-        doubt = doubt_about(self.source, place.stretch)
+        doubt = doubt_about_fact(self.source, place.stretch)
         if doubt:
             return f"Date found, but {doubt}"
         reason = disagreement(self.clause, place.agreement)
