@@ -1,4 +1,4 @@
-"""A list's item is a unit of its own: the next item's title does not claim this item's quotation."""
+"""A list's item is a unit of its own: the next item's title does not claim its quotation."""
 
 from __future__ import annotations
 
