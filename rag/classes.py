@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, TypeVar
 
 from protocol.record import DocumentClass
+from rag.matters import Manifest
 from rag.terms import words
 
 T = TypeVar("T")
@@ -61,6 +63,43 @@ def guess(name: str, opening: str) -> DocumentClass:
         if any(mark in joined for mark in marks if not mark.isascii()):
             return document_class
     return DocumentClass.EVIDENCE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """What is said of a document by the manifest, or guessed where it is silent."""
+
+    document_class: DocumentClass
+    exhibit: str | None
+    custodian: str | None
+    designation: str | None
+    privileged: bool
+
+
+def said(manifest: Manifest, name: str, file_name: str, text: str, *, own: bool) -> Said:
+    """Class and labels of one document.
+
+    Args:
+        manifest: The matter's.
+        name: The document's name; for an attachment that of the attachment.
+        file_name: The name of the file it came in: its labels reach the attachments, except for the
+            exhibit label, which belongs to one paper.
+        text: Its canonical text.
+        own: Whether this product wrote it.
+    """
+
+    def either(rules: Mapping[str, T]) -> T | None:
+        found = by_name(rules, name)
+        return by_name(rules, file_name) if found is None else found
+
+    document_class = either(manifest.classes) or guess(f"{file_name} {name}", text)
+    return Said(
+        document_class=DocumentClass.MODEL_OUTPUT if own else document_class,
+        exhibit=by_name(manifest.exhibits, name),
+        custodian=either(manifest.custodians),
+        designation=either(manifest.designations),
+        privileged=bool(either(dict.fromkeys(manifest.privileged, True))),
+    )
 
 
 def by_name(rules: Mapping[str, T], name: str) -> T | None:

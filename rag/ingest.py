@@ -27,6 +27,7 @@ from rag.loaders.child import ChildReader
 from rag.matters import OpenMatter
 from rag.progress import IngestProgress, OnProgress, quiet
 from rag.reading import Reader, read_waiting
+from rag.record import apply_manifest
 from rag.repair import rebuild, stale
 from rag.store import unpack
 
@@ -64,6 +65,7 @@ def ingest(
     """
     if stale(matter):
         rebuild(matter)
+    apply_manifest(matter)
     if folder is not None:
         take_in(matter, folder, on_progress=on_progress)
     if reader is not None:

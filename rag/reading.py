@@ -93,7 +93,8 @@ def _read_file(
         aside = set_aside(matter, sha)
         drop_documents_of(matter, sha)
         documents = [
-            put_document(matter, part, file_sha256=sha, ordinal=at) for at, part in enumerate(parts)
+            put_document(matter, part, file_sha256=sha, file_name=name, ordinal=at)
+            for at, part in enumerate(parts)
         ]
         if aside:
             keep_aside(matter, documents)

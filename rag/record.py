@@ -33,6 +33,7 @@ def put_document(
     paged: PagedText,
     *,
     file_sha256: str,
+    file_name: str,
     ordinal: int,
 ) -> DocumentId:
     """Writes a document with everything that hangs on it, and gives its id.
@@ -45,14 +46,12 @@ def put_document(
     text_sha = sha256_of(paged.text)
     title = unicodedata.normalize("NFC", paged.title.strip()) or PurePosixPath(paged.name).stem
     stamps = [page.bates for page in paged.pages if page.bates]
-    rules = matter.manifest
-    own = store.one(
-        "SELECT 1 FROM own_output WHERE sha256 IN (?, ?)", (file_sha256, words_hash(paged.text))
-    )
-    document_class = (
-        DocumentClass.MODEL_OUTPUT
-        if own
-        else classes.by_name(rules.classes, paged.name) or classes.guess(paged.name, paged.text)
+    said = classes.said(
+        matter.manifest,
+        paged.name,
+        file_name,
+        paged.text,
+        own=_is_own(store, file_sha256, paged.text),
     )
     store.run(
         "put_document",
@@ -66,19 +65,17 @@ def put_document(
             "title": title,
             "name": paged.name,
             "kind": paged.kind,
-            "document_class": document_class.value,
+            "document_class": said.document_class.value,
             "text_sha256": text_sha,
             "chars": len(paged.text),
             "pages": len(paged.pages),
-            "exhibit": classes.by_name(rules.exhibits, paged.name),
-            "custodian": classes.by_name(rules.custodians, paged.name),
+            "exhibit": said.exhibit,
+            "custodian": said.custodian,
             "parent": None if paged.parent is None else _id(file_sha256, paged.parent),
             "bates_begin": stamps[0] if stamps else None,
             "bates_end": stamps[-1] if stamps else None,
-            "privileged": int(
-                classes.by_name(dict.fromkeys(rules.privileged, True), paged.name) or False
-            ),
-            "designation": classes.by_name(rules.designations, paged.name),
+            "privileged": int(said.privileged),
+            "designation": said.designation,
             "warnings": dump(paged.warnings),
         },
     )
@@ -87,9 +84,62 @@ def put_document(
         (name, text_sha, paged.text),
     )
     _put_tables(matter, name, text_sha, paged)
-    if document_class is not DocumentClass.MODEL_OUTPUT:
+    if said.document_class is not DocumentClass.MODEL_OUTPUT:
         put_passages(matter, name, paged)
     return name
+
+
+def apply_manifest(matter: OpenMatter) -> None:
+    """Brings what the manifest says to documents that are there already, if it has changed."""
+    store = matter.store
+    version = sha256_of(repr(matter.manifest))
+    if store.meta("manifest") == version:
+        return
+    with store.writing():
+        for row in store.rows(
+            "SELECT d.id, d.name, d.file_sha256, d.document_class, d.quarantined,"
+            " (SELECT min(f.name) FROM files f WHERE f.document IN (d.id, d.parent)"
+            "  AND f.state <> 'duplicate') AS file_name FROM documents d ORDER BY d.id"
+        ):
+            name, text = DocumentId(row["id"]), store.text(DocumentId(row["id"]))
+            own = _is_own(store, row["file_sha256"], text)
+            said = classes.said(
+                matter.manifest, row["name"], row["file_name"] or row["name"], text, own=own
+            )
+            drop_card(store, name)
+            store.run(
+                "UPDATE documents SET document_class = ?, exhibit = ?, custodian = ?,"
+                " designation = ?, privileged = ? WHERE id = ?",
+                (
+                    said.document_class.value,
+                    said.exhibit,
+                    said.custodian,
+                    said.designation,
+                    int(said.privileged),
+                    name,
+                ),
+            )
+            was, now = row["document_class"], said.document_class.value
+            model = DocumentClass.MODEL_OUTPUT.value
+            if row["quarantined"] or was == now == model:
+                continue
+            if now == model:
+                drop_passages(matter, name)
+            elif was == model:
+                put_passages(matter, name, stored(store, name))
+            else:
+                add_card(store, name)
+        store.set_meta("manifest", version)
+    matter.forget_texts()
+
+
+def _is_own(store: Store, file_sha256: str, text: str) -> bool:
+    """Whether this product wrote a file, or its words."""
+    return bool(
+        store.one(
+            "SELECT 1 FROM own_output WHERE sha256 IN (?, ?)", (file_sha256, words_hash(text))
+        )
+    )
 
 
 def _id(file_sha256: str, ordinal: int) -> str:

@@ -17,6 +17,8 @@ from protocol.record import DateOrder, DocumentClass, Matter
 from rag.disk import write_durably
 from rag.ingest import ingest
 from rag.matters import OpenMatter, create, erase, matters_in
+from rag.repair import damage, stale
+from rag.retrieve import retrieve
 
 VALUE = Matter(
     id=MatterId("M-0001"), title="A v. B", opened_at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -141,6 +143,27 @@ def test_the_manifest_says_what_a_document_is(tmp_path: Path, empty_matter, embe
     assert by_name["memo to file.txt"].document_class is DocumentClass.EVIDENCE
     assert by_name["memo to file.txt"].privileged
     assert not by_name["Lease.txt"].privileged
+
+
+def test_a_changed_manifest_reaches_documents_that_are_there(fill, embedder) -> None:
+    matter = fill({"Lease.txt": "The rent is due.", "notes.txt": "Our view."})
+    assert {info.document_class for info in matter.documents()} == {
+        DocumentClass.EVIDENCE,
+        DocumentClass.WORK_PRODUCT,
+    }
+    rules = {"Lease.txt": DocumentClass.MODEL_OUTPUT, "notes.txt": DocumentClass.EVIDENCE}
+    matter.set_manifest(
+        msgspec.structs.replace(matter.manifest, classes=rules, exhibits={"notes.txt": "Ex. B"})
+    )
+    ingest(matter, embedder=embedder)
+    by_name = {info.name: info for info in matter.documents()}
+    assert {name: info.document_class for name, info in by_name.items()} == rules
+    assert by_name["notes.txt"].exhibit == "Ex. B"
+    assert retrieve(matter, "rent due", embedder=embedder) == ()
+    matter.set_manifest(msgspec.structs.replace(matter.manifest, classes={}, exhibits={}))
+    ingest(matter, embedder=embedder)
+    assert retrieve(matter, "rent", embedder=embedder)[0].passage.text == "The rent is due."
+    assert stale(matter) == damage(matter) == ()
 
 
 def test_a_matter_keeps_its_code(empty_matter) -> None:
