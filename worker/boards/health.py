@@ -177,12 +177,15 @@ class Health:
             if not uuids:
                 continue
             hit = home is None or name == home
+            said = trouble.reason
+            if name == home and at in self._expected:
+                said = f"{said}: {self._expected[at].label}"
             verdicts.append(
                 Verdict(
                     rule=trouble.kind if hit else "unwatched",
                     severity=Severity.PAUSE if hit else Severity.WARN,
                     uuid=at if name == home else uuids[0],
-                    reason=trouble.reason if hit else f"board {name} cannot be watched now",
+                    reason=said if hit else f"board {name} cannot be watched now",
                     next_step=trouble.next_step,
                 )
             )

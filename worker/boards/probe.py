@@ -170,7 +170,7 @@ class Probe:
     def _silence(self, waited_s: float) -> Silent:
         at = os.pread(self._place, 96, 0).decode("ascii", "replace").strip(" \0")
         card = "" if at in ("", "driver") else at
-        where = f"while it read card {card}" if card else "as a whole"
+        where = "while it read one card" if card else "as a whole"
         return Silent(
             kind="silent",
             uuid=card,

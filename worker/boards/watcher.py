@@ -71,6 +71,7 @@ class Watcher:
         self._on_change = on_change
         self._poll_s = poll_s
         self._fresh_s = fresh_s
+        self._fresh_at = time.monotonic() + fresh_s
         self._thresholds = thresholds or Thresholds()
         self._clean_s = clean_s
         self._sys = sys
@@ -89,15 +90,11 @@ class Watcher:
 
     async def run(self) -> None:
         """Surveys, then reads again and again."""
-        fresh_at = time.monotonic() + self._fresh_s
         while True:
             if self.health is None:
                 await self.survey()
             else:
                 await self.step()
-            if time.monotonic() >= fresh_at and self._probe.answers:
-                await self._probe.close()
-                fresh_at = time.monotonic() + self._fresh_s
             await asyncio.sleep(self._poll_s)
 
     async def survey(self) -> Box:
@@ -136,6 +133,9 @@ class Watcher:
     async def step(self) -> list[Change]:
         """One round of readings; what changed has been told when it returns."""
         assert self.health is not None, "survey comes first"
+        if time.monotonic() >= self._fresh_at and self._probe.answers:
+            await self._probe.close()
+            self._fresh_at = time.monotonic() + self._fresh_s
         read = await self._probe.sample()
         now = time.monotonic()
         changes = self.health.feed(read, now)

@@ -1,4 +1,4 @@
-"""The real nvidia-ml-py in its child, on the stand-in library: values, absences, verdicts, silence."""
+"""The real nvidia-ml-py in its child, on the stand-in: values, absences, verdicts, silence."""
 
 import asyncio
 import ctypes
@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pynvml  # noqa: TID251  (compared with the stand-in)
 import pytest
@@ -294,14 +295,14 @@ async def test_the_child_ends_with_its_parent(simulate, library):
         "    os.kill(os.getpid(), 9)\n"
         "asyncio.run(main())\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
+    parent = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        program,
         env=os.environ | box.environment(library),
-        capture_output=True,
-        text=True,
-        timeout=60,
+        stdout=subprocess.PIPE,
     )
-    child = int(done.stdout)
+    child = int((await parent.communicate())[0])
     for _ in range(100):
         if not _alive(child):
             return
@@ -312,8 +313,7 @@ async def test_the_child_ends_with_its_parent(simulate, library):
 
 def _alive(pid):
     try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
 
