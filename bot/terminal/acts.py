@@ -1,74 +1,27 @@
-"""What lines and keys do in the app: which reply they act on, and where the outcome stands."""
+"""What lines and keys do in the app, and where the outcome stands."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from textual.events import Key  # noqa: TID251 - the terminal's door
 from textual.widgets import Input  # noqa: TID251 - the terminal's door
 
-from bot import chat, listings
-from bot.blocks import Block, Piece, Tone, blank, paragraph
+from bot import chat
 from bot.conversation import Conversation
-from bot.look import Look
-from bot.progress import Watch
 from bot.slash import Name, Typed, parse
+from bot.terminal import chosen
 from bot.terminal.checklist import Checklist, Question
 from bot.terminal.desk import Desk
 from bot.terminal.entries import Entry, line_of
 from bot.terminal.listing import Listing
-from bot.terminal.panes import JobRow, diff_row, finding_rows
 from bot.terminal.side import View
-from protocol.answers import Answer
+from bot.terminal.views import Views
 from protocol.ids import JobId
 
-_REST_S: Final = 0.12
-"""Seconds the cursor rests on a finding before its page is fetched."""
-_KEYS: Final = (
-    "keys.send",
-    "keys.panes",
-    "keys.matters",
-    "keys.views",
-    "keys.reply",
-    "keys.job",
-    "keys.review",
-    "keys.search",
-    "keys.mouse",
-    "keys.leave",
-)
-_TITLES: Final = {
-    View.PAGE: "app.view_page",
-    View.HEALTH: "app.view_health",
-    View.RECORD: "app.view_record",
-}
 _PAGES: Final = {Name.OPEN: View.PAGE, Name.HEALTH: View.HEALTH, Name.DOCUMENTS: View.RECORD}
 """Commands whose outcome stands beside the messages."""
-
-
-class PageFace:
-    """The page at the side as a face: what is shown replaces what was there."""
-
-    def __init__(self, desk: Desk, show: Callable[[Sequence[Block]], None]) -> None:
-        self._desk = desk
-        self._show = show
-
-    @property
-    def look(self) -> Look:
-        """The look of now."""
-        return self._desk.look
-
-    def show(self, blocks: Sequence[Block]) -> None:
-        """Puts blocks on the page."""
-        self._show(blocks)
-
-    def progress(self, watch: Watch) -> None:
-        """Nothing here takes long."""
-
-    async def ask(self, question: str) -> str | None:
-        """Asks in a window."""
-        return await self._desk.ask(question)
 
 
 class Acts:
@@ -76,41 +29,9 @@ class Acts:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self.views = Views(desk)
         self._words = ""
         """What was searched for last."""
-
-    # --- what they act on ---
-
-    @property
-    def entry(self) -> Entry | None:
-        """The message under the cursor."""
-        row = self._desk.messages.row
-        return row if isinstance(row, Entry) else None
-
-    @property
-    def answer(self) -> Answer | None:
-        """The reply under the cursor; from where one writes, the newest."""
-        desk = self._desk
-        if desk.channel is None:
-            return None
-        entry = self.entry
-        if entry is not None and entry.answer is not None:
-            return entry.answer
-        replies = [each.answer for each in desk.channel.entries if each.answer is not None]
-        return replies[-1] if replies else None
-
-    @property
-    def job(self) -> JobId | None:
-        """The job of the queue or of the message under the cursor, else the one at work last."""
-        desk = self._desk
-        if desk.side.items.has_focus and desk.side.job is not None:
-            return desk.side.job.id
-        if desk.messages.has_focus and self.entry is not None:
-            return self.entry.job
-        entries = desk.channel.entries if desk.channel is not None else []
-        jobs = [(entry.ended, entry.job) for entry in entries if entry.job is not None]
-        at_work = [job for ended, job in jobs if not ended]
-        return at_work[-1] if at_work else jobs[-1][1] if jobs else None
 
     # --- lines ---
 
@@ -132,20 +53,14 @@ class Acts:
         elif typed.name is Name.JOBS:
             self.view(View.QUEUE, keep=True)
         elif typed.name in _PAGES:
-            desk.spawn(self._beside(line, self._page_face(_PAGES[typed.name])))
+            face = self.views.page_face(_PAGES[typed.name])
+            desk.spawn(self.views.beside(line, face))
         else:
-            desk.add(desk.channel, line, self.answer)
-
-    def _page_face(self, view: View) -> PageFace:
-        return PageFace(self._desk, lambda blocks: self.open_page(view, "", blocks))
-
-    async def _beside(self, line: str, face: PageFace) -> None:
-        if self._desk.channel is not None:
-            await self._desk.channel.carry_out(line, face, self.answer)
+            desk.add(desk.channel, line, chosen.answer(self._desk))
 
     async def _without_matter(self, line: str) -> None:
         start = self._desk.start
-        face = self._page_face(View.PAGE)
+        face = self.views.page_face(View.PAGE)
         talk = Conversation(
             start.worker, face, start.outbox, thread=f"chat-{start.user}", new_key=start.new_key
         )
@@ -174,11 +89,11 @@ class Acts:
             return
         match view:
             case View.HELP:
-                self.open_page(view, desk.look.words("help.title"), self._help())
+                self.views.show_help()
             case View.FINDINGS:
-                self._show_findings()
+                self.views.show_findings()
             case View.QUEUE:
-                self.show_queue()
+                self.views.show_queue()
                 if desk.channel is not None:
                     desk.side.items.focus()
             case View.HEALTH:
@@ -188,93 +103,16 @@ class Acts:
             case _:
                 pass
 
-    def open_page(self, view: View, title: str, blocks: Sequence[Block]) -> None:
-        """Opens one page beside the messages."""
-        desk = self._desk
-        desk.screen.add_class("beside")
-        said = title or desk.look.words(_TITLES[view])
-        desk.side.show_page(view, said, blocks)
-        desk.side.page.focus()
-
-    def show_queue(self) -> None:
-        """Shows the jobs of the matter as they were heard of last."""
-        desk = self._desk
-        if desk.channel is None:
-            return
-        desk.screen.add_class("beside")
-        title = desk.look.words("app.queue", matter=desk.channel.matter.id)
-        rows = [JobRow(job, desk.get_look) for job in desk.channel.jobs]
-        desk.side.show_rows(View.QUEUE, title, rows, page=False)
-
-    def _show_findings(self) -> None:
-        desk, answer = self._desk, self.answer
-        rows = finding_rows(answer, desk.get_look) if answer is not None else []
-        if answer is None or not rows:
-            desk.note(desk.look.words("app.no_findings"))
-            return
-        desk.screen.add_class("beside")
-        title = desk.look.words("app.findings", job=answer.job)
-        desk.side.show_rows(View.FINDINGS, title, rows, page=True)
-        desk.side.items.focus()
-        self._source_soon()
-
-    def _help(self) -> list[Block]:
-        words = self._desk.look.words
-        keys = [paragraph(Piece(words(key)), indent=3, hang=5) for key in _KEYS]
-        head = paragraph(Piece(words("app.title_keys"), Tone.STRONG))
-        return [head, *keys, blank(), *listings.commands(self._desk.look)]
-
-    # --- findings ---
-
-    def entry_changed(self, entry: Entry) -> None:
-        """Keeps the findings with the reply they belong to."""
-        side = self._desk.side
-        if side.view is View.FINDINGS and entry is self.entry and entry.answer is not None:
-            answer = entry.answer
-            title = self._desk.look.words("app.findings", job=answer.job)
-            rows = finding_rows(answer, self._desk.get_look)
-            side.show_rows(View.FINDINGS, title, rows, page=True)
-
-    def moved(self, listing: Listing) -> None:
-        """The cursor stands on another row of a pane."""
-        side = self._desk.side
-        if listing is side.items and side.view is View.FINDINGS:
-            self._source_soon()
-
-    def chosen(self, listing: Listing) -> None:
+    def choose(self, listing: Listing) -> None:
         """A row of a pane was chosen."""
         side = self._desk.side
         if listing is self._desk.messages:
-            self._show_findings()
+            self.views.show_findings()
         elif side.job is not None:
             self._show_job(side.job.id)
         elif side.finding is not None:
-            self._source_soon(at_once=True)
+            self.views.source_soon(at_once=True)
             side.page.focus()
-
-    def _source_soon(self, *, at_once: bool = False) -> None:
-        async def fetch() -> None:
-            await asyncio.sleep(0 if at_once else _REST_S)
-            item = self._desk.side.finding
-            if item is not None:
-                face = PageFace(self._desk, self._desk.side.put_page)
-                if item.diff and not at_once and self._show_diff():
-                    return
-                await self._beside(f"/open {item.number}", face)
-
-        self._desk.run_worker(fetch(), group="source", exclusive=True, exit_on_error=False)
-
-    def _show_diff(self) -> bool:
-        desk, answer = self._desk, self.answer
-        item = desk.side.finding
-        if answer is None or item is None:
-            return False
-        row = diff_row(item, answer, desk.get_look)
-        if row is None:
-            desk.note(desk.look.words("app.no_diff", number=item.number))
-            return False
-        desk.side.put_page_rows([row])
-        return True
 
     def _show_job(self, job: JobId) -> None:
         desk = self._desk
@@ -296,7 +134,7 @@ class Acts:
         self._desk.run_worker(self._approve(), exit_on_error=False)
 
     async def _approve(self) -> None:
-        desk, answer = self._desk, self.answer
+        desk, answer = self._desk, chosen.answer(self._desk)
         if desk.channel is None or answer is None:
             return self._plainly("/approve")
         channel = desk.channel
@@ -315,7 +153,7 @@ class Acts:
         self._desk.run_worker(self._give_back(), exit_on_error=False)
 
     async def _give_back(self) -> None:
-        desk, answer = self._desk, self.answer
+        desk, answer = self._desk, chosen.answer(self._desk)
         if desk.channel is None or answer is None:
             return self._plainly("/return -")
         words = desk.look.words
@@ -334,12 +172,13 @@ class Acts:
 
     def cancel(self) -> None:
         """Stops the job that is meant."""
-        if self.job is not None:
-            self.send(f"/cancel {self.job}")
+        job = chosen.job(self._desk)
+        if job is not None:
+            self.send(f"/cancel {job}")
 
     def retry(self) -> None:
         """Sends the line of the message under the cursor again."""
-        entry = self.entry
+        entry = chosen.entry(self._desk)
         line = "" if entry is None else entry.line
         if entry is not None and entry.earlier and entry.answer is not None:
             line = line_of(entry.answer)
@@ -351,7 +190,7 @@ class Acts:
 
     def reply(self) -> None:
         """Begins a question about the reply under the cursor."""
-        answer = self.answer
+        answer = chosen.answer(self._desk)
         if answer is None:
             return
         look = self._desk.look
@@ -393,7 +232,7 @@ class Acts:
         if desk.focused is desk.composer:
             return
         keys: dict[str, Callable[[], object]] = {
-            "o": self._open, "d": self._show_diff, "a": self.approve, "r": self.give_back,
+            "o": self._open, "d": self.views.show_diff, "a": self.approve, "r": self.give_back,
             "e": self._export, "c": self.cancel, "t": self.retry, "q": self.reply,
             "/": self._search, "n": self._next, "N": self._before,
         }  # fmt: skip
@@ -404,9 +243,9 @@ class Acts:
 
     def _open(self) -> None:
         if self._desk.side.finding is not None:
-            self._source_soon(at_once=True)
+            self.views.source_soon(at_once=True)
         else:
-            self._show_findings()
+            self.views.show_findings()
 
     def _export(self) -> None:
         self.send("/export")

@@ -55,12 +55,12 @@ class TerminalApp(Desk):
 
     def entry_changed(self, entry: Entry) -> None:
         """Keeps the findings with their reply."""
-        self.acts.entry_changed(entry)
+        self.acts.views.entry_changed(entry)
 
     def looked_in(self, channel: Channel) -> None:
         """Keeps the queue as it is."""
         if channel is self.channel and self.side.view is View.QUEUE:
-            self.acts.show_queue()
+            self.acts.views.show_queue()
 
     def on_key(self, event: Key) -> None:
         """A note stands until the next key."""
@@ -95,7 +95,7 @@ class TerminalApp(Desk):
         """The cursor moved in a pane."""
         if event.listing is self.matters and self.matters.has_focus:
             return
-        self.acts.moved(event.listing)
+        self.acts.views.moved(event.listing)
 
     def on_listing_chosen(self, event: Listing.Chosen) -> None:
         """A row was chosen in a pane."""
@@ -104,7 +104,7 @@ class TerminalApp(Desk):
             self.spawn(self.enter(row))
             self.composer.focus()
         else:
-            self.acts.chosen(event.listing)
+            self.acts.choose(event.listing)
 
     def on_listing_at_top(self, event: Listing.AtTop) -> None:
         """Brings what is older."""

@@ -15,6 +15,7 @@ from bot.blocks import lay_out
 from bot.findings import reason_question
 from bot.look import Look
 from bot.render import counts_line
+from bot.terminal.entries import line_of
 from bot.terminal.panes import to_acknowledge
 from bot.visible import one_line
 from protocol.answers import Answer
@@ -46,6 +47,8 @@ class Checklist(ModalScreen[dict[str, str] | None]):
         counted = lay_out([counts_line(self._answer, self._look)], 1_000)
         with Vertical(classes="window"):
             yield Static(Content(words("app.approve_title", job=self._answer.job)), classes="head")
+            asked = self._look.line(line_of(self._answer))
+            yield Static(Content(asked), classes="asked")
             yield Static(Content("".join(piece.text for line in counted for piece in line).strip()))
             with VerticalScroll(can_focus=False):
                 for item in self._items:

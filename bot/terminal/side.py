@@ -13,7 +13,7 @@ from textual.widgets import Static  # noqa: TID251 - the terminal's door
 from bot.blocks import Block
 from bot.terminal.listing import Blocks, Listing, Row
 from bot.terminal.panes import FindingRow, JobRow, lit_row
-from protocol.answers import Finding
+from protocol.answers import Answer, Finding
 from protocol.jobs import Job
 
 
@@ -35,6 +35,8 @@ class Side(Vertical):
     def __init__(self) -> None:
         super().__init__(id="side")
         self.view = View.CLOSED
+        self.answer: Answer | None = None
+        """The reply whose findings are open."""
         self.title_line = Static(id="side-title")
         self.items = Listing(ident="items")
         self.page = Listing(ident="page", cursor=False)
@@ -60,6 +62,7 @@ class Side(Vertical):
     def close(self) -> None:
         """Shows nothing."""
         self.view = View.CLOSED
+        self.answer = None
         self.display = False
         self.items.put([])
         self.page.put([])
@@ -103,5 +106,6 @@ class Side(Vertical):
 
     def _open(self, view: View, title: str) -> None:
         self.view = view
+        self.answer = None
         self.display = True
         self.title_line.update(Content(title))

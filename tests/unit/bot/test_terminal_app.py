@@ -340,6 +340,32 @@ async def test_a_finding_opens_its_page_with_the_passage_lit(worker, size):
         assert "The record says" not in screen_text(desk)
 
 
+async def test_findings_stay_with_their_reply_whatever_comes_in(worker, answer):
+    """What is opened, compared or approved there is never another reply's."""
+    later = JobId("J-0DV3K9Q9Z-0001")
+    desk = desk_of(worker)
+    async with desk.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, lambda: desk.channel is not None)
+        await ask_and_wait(pilot)
+        await pilot.press("f2")
+        await settle(pilot, lambda: desk.side.finding is not None)
+        worker.results[ask.GetAnswer] = ask.AnswerIs(
+            answer=msgspec.structs.replace(
+                answer, job=later, items=(), text="Another.", text_sha256="b" * 64
+            )
+        )
+        worker.jobs[MATTER] = (a_job(later, ask.JobState.DONE), a_job(JOB, ask.JobState.DONE))
+        await desk._look_in(desk.channel)
+        await settle(pilot, lambda: "Another." in screen_text(desk))
+        assert f"Findings of {JOB}" in screen_text(desk)
+        await pilot.press("end", "o")
+        await settle(pilot, lambda: "▌ A.  The second time, yes." in screen_text(desk))
+        await pilot.press("r", *"no", "enter")
+        await settle(pilot, lambda: worker.all(ask.Decide))
+        assert worker.all(ask.Decide)[0].job == JOB
+        assert worker.all(ask.Decide)[0].answer_sha256 == "a" * 64
+
+
 # --- review ---------------------------------------------------------------------------------------
 
 
