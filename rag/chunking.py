@@ -14,7 +14,7 @@ from typing import Final
 
 from rag.paged import PagedText, PlaceKind
 
-CHUNKING_VERSION: Final = "3"
+CHUNKING_VERSION: Final = "4"
 """Stored with the index; passages made by another version are made anew."""
 
 MAX_CHARS: Final = 1500
@@ -31,7 +31,7 @@ _SECTION: Final = re.compile(
         (?:ARTICLE|Article|SECTION|Section|Clause|CLAUSE|SCHEDULE|EXHIBIT|APPENDIX)[ \t]+
             (?:[IVXLC]+|\d+(?:\.\d+)*|[A-Z])\b\.?
       | \d{1,2}(?:\.\d{1,2}){1,3}\.?(?=\s+[A-Z"“(])
-      | \d{1,2}\.(?=\s+[A-Z"“(])
+      | \d{1,3}\.(?=\s+[A-Z"“(])
       | 제\s?\d+\s?[조항장절](?:의\s?\d+)?
     )
     """,
