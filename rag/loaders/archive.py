@@ -47,6 +47,13 @@ def entry(data: bytes, name: str) -> bytes | None:
         return None
 
 
+def entries(data: bytes, folder: str) -> list[bytes]:
+    """The files of one folder of a checked container that can be unpacked."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = [name for name in archive.namelist() if name.startswith(folder)]
+    return [body for name in names if (body := entry(data, name)) is not None]
+
+
 def read_zip(data: bytes, name: str, options: LoadOptions) -> Draft:
     """An archive: a list of what is in it, and every file as a document of its own."""
     check(data)

@@ -58,7 +58,6 @@ def _local(element: Any) -> str:
 def _block(paragraph: Any, page: PageDraft) -> None:
     if _local(paragraph) != "p":
         return
-    ordinal = sum(place.kind is PlaceKind.PARAGRAPH for place in page.places) + 1
     start = page.add("")
     later: list[Any] = []
     for run in paragraph:
@@ -72,7 +71,8 @@ def _block(paragraph: Any, page: PageDraft) -> None:
             elif kind in {"ctrl", "rect", "header", "footer", "footNote", "endNote"}:
                 later += [inner for inner in child.iter() if _local(inner) == "subList"]
     if page.text[start:].strip():
-        page.place(PlaceKind.PARAGRAPH, start, len(page.text), f"#{ordinal}")
+        page.paragraphs += 1
+        page.place(PlaceKind.PARAGRAPH, start, len(page.text), f"#{page.paragraphs}")
     for child in later:
         if _local(child) == "tbl":
             _table(child, page)

@@ -108,10 +108,12 @@ def _stretches(seen: list[dict[int, str]]) -> list[tuple[int, int, int]]:
 
     One page inside a stretch may lack its number (a picture, a blank).
     """
+    pages_of: dict[int, list[int]] = {}
+    for at, numbers in enumerate(seen):
+        for value in numbers:
+            pages_of.setdefault(value - at - 1, []).append(at)
     found: list[tuple[int, int, int]] = []
-    shifts = {value - at for at, numbers in enumerate(seen, 1) for value in numbers}
-    for shift in shifts:
-        on = [at for at, numbers in enumerate(seen) if at + 1 + shift in numbers]
+    for shift, on in pages_of.items():
         start = on[0]
         for one, two in pairwise([*on, len(seen) + 9]):
             if two - one > 2:

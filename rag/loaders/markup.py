@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from html.parser import HTMLParser
 from typing import Any
 
 import lxml.html  # type: ignore[import-untyped]
 
+from rag.loaders import second
 from rag.loaders.hidden import without_unseen
 from rag.loaders.options import LoadOptions
 from rag.loaders.parts import Draft, PageDraft, Unread
@@ -24,10 +26,12 @@ _BLOCKS = frozenset(
     " pre section summary table tbody tfoot thead tr ul".split()
 )
 _NEVER = frozenset("script style template noscript head title meta link object svg math".split())
+_NEVER_CLOSED = _NEVER - {"link", "meta"}
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _SIMPLE = re.compile(r"^(?P<tag>[a-z][a-z0-9]*)?(?P<more>(?:[.#][\w-]+)*)$", re.IGNORECASE)
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w-]{2,30})", re.IGNORECASE)
-_MOST_DEPTH = 400
+_MOST_DEPTH = 500
+_TOO_DEEP = "the HTML is nested more deeply than is read"
 _WHITE = {"white", "#fff", "#ffffff", "rgb(255,255,255)"}
 
 Style = dict[str, str]
@@ -54,18 +58,19 @@ def read(data: bytes, name: str, options: LoadOptions) -> Draft:
 def page_of(text: str) -> tuple[PageDraft, str]:
     """The shown words of an HTML text as one page, and its title. Raises `Unread`."""
     try:
-        root = lxml.html.document_fromstring(
-            re.sub(r"^\s*<\?xml[^>]*\?>", "", text),
-            parser=lxml.html.HTMLParser(huge_tree=False, remove_comments=True, remove_pis=True),
-        )
+        parser = lxml.html.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True)
+        root = lxml.html.document_fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text), parser=parser)
     except Exception as error:  # lxml's own errors, and ValueError for odd characters
         raise Unread("the HTML is damaged or empty") from error
+    if any(error.type_name == "ERR_RESOURCE_LIMIT" for error in parser.error_log):
+        raise Unread(_TOO_DEEP)  # the library stops there without a word
     state = _State(page=PageDraft())
     for sheet in root.iter("style"):
         state.rules += _rules(sheet.text or "")
     _walk(root, state, {}, "", 0)
     titles = [element.text or "" for element in root.iter("title")]
-    state.page.text = state.page.text.strip("\n")
+    state.page.text = state.page.text.rstrip("\n")
+    _count_again(text, state.page)
     return state.page, " ".join(titles[0].split()) if titles else ""
 
 
@@ -160,8 +165,10 @@ def _away(style: Style) -> bool:
 def _walk(element: Any, state: _State, inherited: Style, tag: str, depth: int) -> None:
     page = state.page
     tag = element.tag if isinstance(element.tag, str) else ""
-    if not tag or tag in _NEVER or depth > _MOST_DEPTH:
+    if not tag or tag in _NEVER:
         return
+    if depth > _MOST_DEPTH:
+        raise Unread(_TOO_DEEP)
     style = _of(element, state)
     reason = _hides(element, style, inherited)
     if reason or (tag == "input" and element.get("type") == "hidden"):
@@ -188,8 +195,8 @@ def _walk(element: Any, state: _State, inherited: Style, tag: str, depth: int) -
     if tag in {"h1", "h2", "h3", "h4", "h5", "h6"} and page.text[start:].strip():
         page.place(PlaceKind.HEADING, start, len(page.text), page.text[start:].strip())
     if tag in {"p", "li"} and page.text[start:].strip():
-        ordinal = sum(place.kind is PlaceKind.PARAGRAPH for place in page.places) + 1
-        page.place(PlaceKind.PARAGRAPH, start, len(page.text), f"#{ordinal}")
+        page.paragraphs += 1
+        page.place(PlaceKind.PARAGRAPH, start, len(page.text), f"#{page.paragraphs}")
     if block:
         _line(state)
 
@@ -216,3 +223,38 @@ def _line(state: _State) -> None:
     state.gap = False
     if state.page.text and not state.page.text.endswith("\n"):
         state.page.text = state.page.text.rstrip(" ") + "\n"
+
+
+class _Words(HTMLParser):
+    """The second reader: the standard library's parser, which knows no styles and no depth."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.text: list[str] = []
+        self._never: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _NEVER_CLOSED:
+            self._never.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._never and tag == self._never[-1]:
+            self._never.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self._never:
+            self.text.append(data)
+
+
+def _count_again(text: str, page: PageDraft) -> None:
+    reader = _Words()
+    try:
+        reader.feed(text)
+        reader.close()
+    except Exception:  # no second count, then
+        return
+    theirs = second.count(" ".join(reader.text))
+    ours = second.count(" ".join([page.text, *(found.text for found in page.findings)]))
+    if second.lacks(theirs, ours):
+        page.readers_disagree = True
+        page.reason = "a second reader finds more words in this file than were read"

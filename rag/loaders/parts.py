@@ -44,6 +44,8 @@ class PageDraft:
     reason: str = ""
     layer: str = field(default="", repr=False)
     """What a scan's own text layer says (a stamp, a page number): names the page, is no text."""
+    paragraphs: int = 0
+    """How many have been named so far."""
     places: list[Place] = field(default_factory=list)
     findings: list[PagedFinding] = field(default_factory=list)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any
 
@@ -24,7 +24,8 @@ from rag.loaders.parts import Unread
 from rag.loaders.pdf_values import Grid, Note, Rect, Shape, TextObject
 
 _MAX_PAGES = 50_000
-_MAX_PIXELS = 60_000_000
+_MAX_PIXELS = 30_000_000
+"""Of one picture of a page; a sheet of A3 at 300 dots per inch has 17 million."""
 _DEPTH = 6
 _MAX_OBJECTS = 200_000
 _INVISIBLE = {3, 7}
@@ -93,17 +94,21 @@ class PdfFile:
         """The title the file states about itself; often wrong, often empty."""
         return str(self._document.get_metadata_value("Title"))
 
-    def attachments(self) -> list[tuple[str, bytes]]:
-        """Files embedded in the document: name and bytes."""
-        out = []
+    @property
+    def has_xfa(self) -> bool:
+        """Whether the file is a form whose fields stand outside its pages."""
+        return bool(self._document.get_formtype() == raw.FORMTYPE_XFA_FULL)
+
+    def attachments(self) -> list[tuple[str, bytes | None]]:
+        """Files embedded in the document: name and bytes; None where they are damaged."""
+        out: list[tuple[str, bytes | None]] = []
         for index in range(min(self._document.count_attachments(), 10_000)):
-            try:
+            name, data = f"attachment {index + 1}", None
+            with suppress(pdfium.PdfiumError):
                 attached = self._document.get_attachment(index)
-                out.append(
-                    (attached.get_name() or f"attachment {index + 1}", bytes(attached.get_data()))
-                )
-            except pdfium.PdfiumError:
-                out.append((f"attachment {index + 1}", b""))
+                name = attached.get_name() or name
+                data = bytes(attached.get_data())
+            out.append((name, data))
         return out
 
 

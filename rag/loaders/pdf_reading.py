@@ -49,7 +49,12 @@ def read(data: bytes, name: str, options: LoadOptions) -> Draft:
             draft.pages.append(made)
             options.done(index + 1, file.pages)
         for title, attached in file.attachments():
-            draft.parts.append(Part(name=title, data=attached, parent_at=None))
+            problem = "" if attached is not None else "it is damaged inside the PDF"
+            draft.parts.append(
+                Part(name=title, data=attached or b"", parent_at=None, problem=problem)
+            )
+        if file.has_xfa:
+            draft.warn("a form of the XFA kind: what its fields hold is not read; print it to PDF")
     if counter is not None and not counter.opened:
         draft.warn("the second reader could not open this file: its pages were counted once only")
     _say_disagreements(draft)

@@ -36,4 +36,6 @@ def read(data: bytes, name: str, options: LoadOptions) -> Draft:
     elif transcript.mark(draft.pages):
         draft.kind = "transcript"
     labels.mark(draft)
+    if not data:
+        draft.pages[0].reason = "the file is empty"
     return draft

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _TINY = 4  # half-points
@@ -159,7 +160,11 @@ def _walk(
         if not isinstance(tag, str):
             continue
         name = tag.rsplit("}", 1)[-1]
-        if tag == W + "r":
+        if name in {"oMath", "oMathPara"}:
+            formula = "".join(text.text or "" for text in child.iter(M + "t"))
+            if formula:
+                out.pieces.append(Piece(text=formula, change=change, by=by))
+        elif tag == W + "r":
             _run(child, out, looks, notes, base, change, by)
         elif name in {"ins", "moveTo"}:
             _walk(child, out, looks, notes, base, change or "insertion", _author(child))

@@ -266,6 +266,22 @@ def test_a_tiff_has_a_page_a_frame(tmp_path: Path) -> None:
     assert "blank" in paged.pages[1].reason
 
 
+def test_words_of_a_table_keep_their_lines_paragraphs_and_confidence() -> None:
+    head = "level page_num block_num par_num line_num word_num left top width height conf text"
+    rows = ["5 1 1 1 1 1 10 20 30 12 90 The", "5 1 1 1 1 2 50 20 40 12 50 lease"]
+    rows += [
+        "5 1 1 1 2 1 10 40 30 12 70 ends",
+        "4 1 1 1 2 0 0 0 9 9 -1 ",
+        "5 1 1 2 1 1 9 80 30 12 30 x",
+    ]
+    found = scan._parse("\n".join("\t".join(row.split(" ", 11)) for row in [head, *rows]))
+    assert found.text == "The lease\nends\n\nx"
+    assert found.confidence == pytest.approx(0.6)
+    word = found.words[1]
+    assert found.text[word.start : word.end] == "lease"
+    assert (word.left, word.top, word.right, word.bottom) == (50, 20, 90, 32)
+
+
 @pytest.mark.skipif(scan.program() is None, reason="tesseract-ocr is not installed")
 def test_a_turned_picture_is_turned_back(tmp_path: Path) -> None:
     path = tmp_path / "a.png"

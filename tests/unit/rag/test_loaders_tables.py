@@ -16,7 +16,7 @@ from openpyxl.comments import Comment
 from openpyxl.styles import Font
 
 from protocol.record import Reading
-from rag.loaders import LoadOptions, load
+from rag.loaders import LoadOptions, load, markup, sheet
 from rag.loaders.recognise import load_bytes
 from rag.loaders.sheet import shown
 from rag.paged import FindingKind, PagedText, PlaceKind
@@ -89,6 +89,40 @@ def test_html_scripts_and_comments_are_no_words(tmp_path: Path) -> None:
 def test_html_states_its_encoding(tmp_path: Path) -> None:
     data = '<html><head><meta charset="euc-kr"></head><body>계약서</body></html>'.encode("euc-kr")
     assert read(tmp_path, data, "a.html").text == "계약서"
+
+
+@pytest.mark.parametrize("depth", [200, 450, 900, 5000])
+def test_html_nested_deeply_is_read_or_says_so(tmp_path: Path, depth: int) -> None:
+    body = "<div>" * depth + "deep words" + "</div>" * depth + "<p>after</p>"
+    paged = read(tmp_path, page(f"<p>before</p>{body}"), "a.html")
+    if paged.readable:
+        assert paged.text == "before\ndeep words\nafter"
+    else:
+        assert "nested" in paged.pages[0].reason
+    assert paged.readable is (depth < 480)
+
+
+def test_html_words_our_walk_would_miss_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = page("<p>seen</p><section>" + "lost words " * 20 + "</section>")
+    assert not read(tmp_path, data, "a.html").pages[0].readers_disagree
+    monkeypatch.setattr(markup, "_NEVER", markup._NEVER | {"section"})
+    assert read(tmp_path, data, "a.html").pages[0].readers_disagree
+
+
+def test_cells_our_reader_would_miss_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(book: Any) -> None:
+        for row in range(1, 40):
+            book.active.append([row, "words"])
+
+    data = workbook(fill)
+    assert not read(tmp_path, data, "a.xlsx").pages[0].readers_disagree
+    whole = sheet._cells
+    monkeypatch.setattr(sheet, "_cells", lambda one: whole(one)[:-10])
+    assert read(tmp_path, data, "a.xlsx").pages[0].readers_disagree
 
 
 @given(st.text(max_size=120))

@@ -78,6 +78,7 @@ def test_a_missing_file_and_a_folder_raise(tmp_path: Path) -> None:
 def test_an_empty_file_is_one_empty_page(tmp_path: Path) -> None:
     paged = read(tmp_path, b"")
     assert (paged.text, len(paged.pages)) == ("", 1)
+    assert paged.pages[0].reason == "the file is empty"
 
 
 @given(st.binary(max_size=300))
@@ -153,6 +154,13 @@ def test_a_transcript_without_form_feeds_is_split_where_its_lines_begin_anew(
     assert paged.kind == "transcript"
     assert [page.label for page in paged.pages] == ["0012", "0013", "0014", "0015", "0016"]
     assert paged.text.replace("\f", "\n") == text
+
+
+def test_a_list_long_after_a_page_of_numbers_begins_no_page(tmp_path: Path) -> None:
+    page = "\n".join(f"{n:2d}  words {n}" for n in range(1, 26))
+    prose = "\n".join(["and then the reporter certified the record"] * 12)
+    text = "\n".join([page, prose] * 4)
+    assert len(read(tmp_path, text).pages) == 1
 
 
 def test_a_condensed_transcript_says_that_its_lines_cannot_be_cited(tmp_path: Path) -> None:

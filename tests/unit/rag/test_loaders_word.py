@@ -193,6 +193,18 @@ def test_footnotes_follow_and_their_marks_show(tmp_path: Path) -> None:
     assert (note.label, paged.text[note.start : note.end]) == ("1", "1 See Exhibit A.")
 
 
+def test_a_formula_shows_its_letters(tmp_path: Path) -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("rent: ")
+    paragraph._p.append(
+        parse_xml(
+            '<m:oMath xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math">'
+            "<m:r><m:t>a+b</m:t></m:r></m:oMath>"
+        )
+    )
+    assert read(tmp_path, saved(document)).text == "rent: a+b"
+
+
 def test_words_in_a_text_box_are_read_once(tmp_path: Path) -> None:
     document = docx.Document()
     box = "<w:txbxContent><w:p><w:r><w:t>boxed words</w:t></w:r></w:p></w:txbxContent>"
