@@ -20,9 +20,9 @@ from verify.edits import (
     type_case,
     type_run,
 )
-from verify.layout import Region
+from verify.layout import Layout, Region
 from verify.quotation import MAX_GAP_WORDS, Quotation
-from verify.tokens import Unit
+from verify.tokens import Unit, scan
 
 _SMALL: Final = frozenset(
     "the for her his him not are was has had can and but any all one our you its who how may nor yet she our out now too off "
@@ -56,7 +56,7 @@ def assess(
     quotation: Quotation,
     alignment: Alignment,
     record: Sequence[Unit],
-    text: str,
+    layout: Layout,
     setting: Setting,
     *,
     closes: bool,
@@ -67,20 +67,20 @@ def assess(
         quotation: The reading that was aligned.
         alignment: Where its words meet the record.
         record: The record's units.
-        text: The record's raw text.
+        layout: The document's lines.
         setting: See `edits.Setting`.
         closes: A full stop stands inside the closing mark.
     """
-    walk = _Walk(quotation, record, text, setting)
+    walk = _Walk(quotation, record, layout, setting)
     met = [(i, j) for i, j in alignment.pairs if i is not None and j is not None]
     met = [(i, j) for i, j in met if walk.meets(i, j)]
     if not met:
         return None
     walk.run(alignment)
+    stretches, jumps = walk.places(alignment)
     walk.regions({record[j].region for _, j in met})
     walk.added()
-    walk.edits += edge_edits(quotation, record, text, met[0][1], met[-1][1], setting, closes=closes)
-    stretches, jumps = walk.places(alignment)
+    walk.edits += edge_edits(quotation, record, layout.text, met[0][1], met[-1][1], setting, closes=closes)
     return Assessment(
         edits=tuple(walk.edits),
         worst=max((edit.kind for edit in walk.edits), default=EditKind.TYPOGRAPHY),
@@ -106,11 +106,12 @@ class _Walk:
     """Walks along an alignment and collects edits."""
 
     def __init__(
-        self, quotation: Quotation, record: Sequence[Unit], text: str, setting: Setting
+        self, quotation: Quotation, record: Sequence[Unit], layout: Layout, setting: Setting
     ) -> None:
         self.quotation = quotation
         self.record = record
-        self.text = text
+        self.layout = layout
+        self.text = layout.text
         self.setting = setting
         self.edits: list[Edit] = []
 
@@ -328,13 +329,25 @@ class _Walk:
                 between = self.text[ranges[-1][1] : start] if ranges else ""
                 jump = bool(between.strip()) and (torn or number > 0) and self._skips(between)
                 if not ranges or gap or jump:
-                    jumps += bool(ranges) and not gap
+                    if ranges and not gap:
+                        jumps += 1
+                        self._jump(ranges[-1][1], start)
                     ranges.append((start, end))
                 else:
                     ranges[-1] = (ranges[-1][0], end)
                 gap = False
             last_line = unit.line
         return tuple(ranges), jumps
+
+    def _jump(self, start: int, end: int) -> None:
+        """A running head with a "not" in it may be a line of the text that only looks like one."""
+        first, last = self.layout.line_at(start), self.layout.line_at(end)
+        for line in self.layout.lines[first + 1 : last]:
+            if line.region is Region.FURNITURE:
+                keys = [unit.key for unit in scan(self.text[line.start : line.end])]
+                if find_danger(keys, groups=("negation",)):
+                    self._doubt("the running head it jumps over holds a negation")
+                    return
 
     @staticmethod
     def _skips(between: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 from protocol.errors import BadRequest, NotFound
 from protocol.ids import DocumentId
 from protocol.record import DateOrder, DocumentClass, DocumentInfo, PageInfo
-from verify.layout import label_pages
+from verify.labels import label_pages
 from verify.source import pages_of
 
 

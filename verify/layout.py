@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
-import msgspec
-
 from protocol.record import PageInfo
 
 
@@ -260,25 +258,28 @@ def _mark_furniture(layout: Layout, filled: list[list[Line]]) -> None:
         seen: Counter[str] = Counter()
         for edge in edges:
             seen.update({_mask(text, line) for line in edge[side]})
-        for edge in edges:
+        for page, edge in zip(filled, edges, strict=True):
             if len(filled) > 1:
-                _mark_edge(text, edge[side], seen, top=side == 0)
+                _mark_edge(text, edge[side], seen, max(2, len(page) // 2), top=side == 0)
 
 
-def _mark_edge(text: str, edge: list[Line], seen: Counter[str], *, top: bool) -> None:
-    """From the page's edge inward, stopping at the first line that is text."""
-    depth = 0
-    for line in edge:
+def _mark_edge(
+    text: str, edge: list[Line], seen: Counter[str], most: int, *, top: bool
+) -> None:
+    """From the page's edge inward, stopping at the first line that is text.
+
+    ``most`` keeps forms, whose whole pages repeat, from being taken for furniture.
+    """
+    for depth, line in enumerate(edge):
         content = text[line.start : line.end].strip()
         mask = _mask(text, line)
         fixed = bool(_PAGE_NUMBER.match(content) or _STAMP.match(content))
-        repeated = seen[mask] >= REPEATS and len(content) <= 120
+        repeated = seen[mask] >= REPEATS and len(content) <= 120 and depth < most
         second = top and depth == 1 and _centred(text, line)
         if not (fixed or repeated or second):
             return
         line.region = Region.FURNITURE
         line.printed, line.content = None, line.start
-        depth += 1
 
 
 def _mark_lone_page_numbers(layout: Layout, filled: list[list[Line]]) -> None:
@@ -358,46 +359,3 @@ def _mark_email(layout: Layout) -> None:
             if match:
                 line.content = match.end()
                 line.region = Region.EMAIL_QUOTE
-
-
-# --- labels of pages ------------------------------------------------------------------------------
-
-_BATES_LINE: Final = re.compile(r"\s*([A-Z][A-Z0-9&.]{1,15}(?:[-_][A-Z]{1,12})*[-_ ]?\d{4,10})\s*$")
-_PRINTED: Final = re.compile(
-    r"[\s\[(–—-]*(?:(?:page|p\.|seite)\s*)?(\d{1,4})(?:\s*(?:of|/|von|sur)\s*\d{1,4})?[\s\])–—-]*$",
-    re.IGNORECASE,
-)
-
-
-def label_pages(text: str, pages: Sequence[PageInfo]) -> tuple[PageInfo, ...]:
-    """The page table with the page numbers and Bates labels that the pages print.
-
-    A printed number counts only where the numbers of neighbouring pages go up by one with it.
-    """
-    layout = read_layout(text, pages)
-    numbers: dict[int, int] = {}
-    stamps: dict[int, str] = {}
-    for line in layout.lines:
-        if line.region is not Region.FURNITURE:
-            continue
-        content = text[line.start : line.end]
-        stamp = _BATES_LINE.match(content)
-        if stamp:
-            stamps[line.page] = stamp.group(1)
-        printed = _PRINTED.match(content)
-        if printed:
-            numbers.setdefault(line.page, int(printed.group(1)))
-    made = []
-    for page in pages:
-        value = numbers.get(page.number)
-        steady = value is not None and (
-            numbers.get(page.number - 1) == value - 1 or numbers.get(page.number + 1) == value + 1
-        )
-        made.append(
-            msgspec.structs.replace(
-                page,
-                label=str(value) if steady else page.label,
-                bates=stamps.get(page.number, page.bates),
-            )
-        )
-    return tuple(made)

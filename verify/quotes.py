@@ -226,7 +226,7 @@ class _Reading:
         made = []
         for alignment in alignments:
             said = assess(
-                form, alignment, units, layout.text, setting, closes=self.quoted.closes
+                form, alignment, units, layout, setting, closes=self.quoted.closes
             )
             if said is not None:
                 made.append(_match(said, form, document, units))
