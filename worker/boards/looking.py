@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from worker.boards import Box, Notice, Samples, Severity, Survey, Trouble, known
+from worker.boards import Board, Box, Notice, Samples, Severity, Survey, Trouble, known
 from worker.boards.declared import Declared
 from worker.boards.host import nvidia_on_bus, read_memory, volta_on_bus, with_host_facts
 from worker.boards.probe import Probe
@@ -42,7 +42,20 @@ async def look(
     more = [*_readings(box, declared, samples), *_supplies(box, declared), *_memory(declared)]
     said = {(notice.kind, notice.uuid) for notice in box.notices}
     more = [notice for notice in more if (notice.kind, notice.uuid) not in said]
-    return msgspec.structs.replace(box, notices=(*box.notices, *more))
+    boards = tuple(_with_readings(board, more) for board in box.boards)
+    return msgspec.structs.replace(box, boards=boards, notices=(*box.notices, *more))
+
+
+def _with_readings(board: Board, notices: Iterable[Notice]) -> Board:
+    """A board whose cards' readings say stop is no place for a model."""
+    stops = [
+        notice.reason
+        for notice in notices
+        if notice.severity is Severity.PAUSE and notice.uuid in board.uuids
+    ]
+    if not stops or not board.healthy:
+        return board
+    return msgspec.structs.replace(board, healthy=False, reason=stops[0])
 
 
 def _no_driver(trouble: Trouble, cards: int, expected: bool) -> Trouble:

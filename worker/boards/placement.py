@@ -55,8 +55,10 @@ class PlanSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """A draft model; it lies on the first card."""
     cache_bytes_per_token_and_layer: int = 0
     """For an architecture whose cache is not known: a measured or bounding value."""
+    speculation: str = "none"
+    """none, or a kind that the build knows (``draft-mtp``: the model's own extra layer drafts)."""
     speculation_flags: tuple[str, ...] = ()
-    """Flags for a draft model or drafted tokens, as the build names them."""
+    """Further flags for it, as the build names them."""
 
 
 class Decision(StrEnum):
@@ -101,6 +103,8 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     crossings: int = 0
     flags: tuple[str, ...] = ()
     """For llama-server, all of them said."""
+    engine_flags: tuple[str, ...] = ()
+    """Of these, the ones that an engine's own settings do not say."""
     environment: dict[str, str] = {}
     host_bytes: int = 0
     """Memory of the box it takes."""
@@ -292,6 +296,7 @@ def _placed(
         split=split,
         crossings=crossed,
         flags=flags_of(split, settings),
+        engine_flags=placing_flags(split, settings),
         environment={
             "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
             "CUDA_VISIBLE_DEVICES": ",".join(card.uuid for card in loads),
@@ -301,21 +306,30 @@ def _placed(
     )
 
 
-def flags_of(split: Sequence[int], settings: PlanSettings) -> tuple[str, ...]:
-    """llama-server's flags for a placement: nothing is left for it to choose."""
+def placing_flags(split: Sequence[int], settings: PlanSettings) -> tuple[str, ...]:
+    """The flags that say where layers go, with those of the speculation."""
     return (
         *("-sm", "layer"),
         *("-ts", ",".join(map(str, split))),
         *("-ngl", "all"),
+        *("-fa", "on"),
+        *settings.speculation_flags,
+    )
+
+
+def flags_of(split: Sequence[int], settings: PlanSettings) -> tuple[str, ...]:
+    """llama-server's flags for a placement: nothing is left for it to choose."""
+    drafting = () if settings.speculation == "none" else ("--spec-type", settings.speculation)
+    return (
+        *placing_flags(split, settings),
         *("--fit", "off"),
         *("-c", str(settings.context_tokens * settings.slots)),
         *("-np", str(settings.slots)),
-        *("-fa", "on"),
         *("-ctk", settings.key_type),
         *("-ctv", settings.value_type),
         *("-ub", str(settings.ubatch_tokens)),
         *("--cache-ram", str(settings.cache_ram_mib)),
-        *settings.speculation_flags,
+        *drafting,
     )
 
 

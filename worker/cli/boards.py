@@ -29,6 +29,10 @@ _SIGN = {
 }
 
 
+_ROOM_FOR_UUIDS = 130
+"""Columns of a terminal in which a UUID still fits on one line; ``--json`` always has them."""
+
+
 def declared_path(settings: Settings) -> Path:
     """Where the boards file lies."""
     return settings.state / "boards.toml"
@@ -118,18 +122,21 @@ def show(box: Box, console: Console) -> None:
             console.print(f"  → {box.trouble.next_step}", highlight=False)
         return
     table = Table(box=None, pad_edge=False)
-    for column in ("board", "GPU", "card", "memory", "free", "PCIe", "limit", "NVLinks", "UUID"):
+    columns = ["board", "GPU", "card", "memory", "free", "PCIe", "limit", "NVLinks"]
+    wide = console.width >= _ROOM_FOR_UUIDS
+    for column in [*columns, "UUID"] if wide else columns:
         table.add_column(column, overflow="fold")
     for board in box.boards:
         for place, gpu in enumerate(board.gpus):
-            table.add_row(board.name if place == 0 else "", *_cells(gpu))
+            cells = _cells(gpu) if wide else _cells(gpu)[:-1]
+            table.add_row(board.name if place == 0 else "", *cells)
     console.print(table)
     for notice in box.notices:
         console.print(f"{_SIGN[notice.severity]}  {notice.reason}", highlight=False)
         if notice.next_step:
             console.print(f"          → {notice.next_step}", highlight=False)
     if not box.notices:
-        console.print(f"{_SIGN[Severity.OK]}  every board is as it should be", highlight=False)
+        console.print(f"{_SIGN[Severity.OK]}  every board is well", highlight=False)
 
 
 def _cells(gpu: Gpu) -> tuple[str, ...]:
