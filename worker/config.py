@@ -65,6 +65,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Who words a reply: the record alone, or the model. Auto decides by the model's size."""
     extractive_below_billion: float = 7.0
     """Under auto, models below this many billion parameters only order the record's words."""
+    second_reading: bool = True
+    """Whether a reply that a model worded is read once more as the other side would read it."""
     live_text: bool = False
     """Whether text is shown while it is written, marked unverified."""
     passages: int = 12

@@ -121,7 +121,9 @@ async def test_a_checker_that_fails_leaves_nothing_green(open_house, monkeypatch
 
     monkeypatch.setattr(verify, "check", broken)
     house = await open_house(Line(text="[[1]]"))
-    monkeypatch.setattr("worker.pipeline._LOG", type("Quiet", (), {"trouble": lambda *_, **__: ""}))
+    quiet = type("Quiet", (), {"trouble": lambda *_, **__: ""})
+    monkeypatch.setattr("worker.pipeline._LOG", quiet)
+    monkeypatch.setattr("worker.deliverables.second_look._LOG", quiet)
     answer = await house.answer(ask(house))
     assert [item.verdict for item in answer.items] == [Verdict.CHECK]
     assert answer.items[0].reason == "not checked"

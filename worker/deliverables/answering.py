@@ -9,7 +9,6 @@ the model is away the passages themselves are the reply, and one sentence says s
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,8 +24,10 @@ from protocol.record import Hit
 from rag.coverage import coverage
 from worker import prompts
 from worker.deliverables import Desk, Draft
+from worker.deliverables.quotations import put_in_quotations
 from worker.deliverables.relevance import Scored, best_sentences
-from worker.deliverables.wording import line, quoted
+from worker.deliverables.second_look import repaired, second_reading
+from worker.deliverables.wording import line
 from worker.deliverables.writing import Written, write
 from worker.engine import AnswerMalformed, FinishReason, Usage, prompt_sha256
 from worker.quoting import Sentence
@@ -46,8 +47,6 @@ _OF_BEST: Final = 0.55
 """A sentence that scores below this share of the best one is not shown."""
 _ORDER_TOKENS: Final = 48
 """``{"order": [1, 2, 3, 4, 5]}`` takes about 20."""
-_MARKER: Final = re.compile(r"\[\[\s*(\d{1,4})\s*\]\]")
-_ANY_MARKER: Final = re.compile(r"\s*\[\[[^\[\]]{0,40}\]\]")
 
 
 class _Order(msgspec.Struct, forbid_unknown_fields=True):
@@ -164,14 +163,21 @@ async def _composed(desk: Desk, request: Ask, scored: Sequence[Scored]) -> Compo
         output_tokens=desk.settings.answer_tokens,
     )
     written = await write(desk, prompt, max_tokens=desk.settings.answer_tokens, live=True)
-    text, unknown = put_in_quotations(written.text, held)
+    text, unknown, taken = put_in_quotations(written.text, held)
     notes = []
     if unknown:
         notes.append(
             f"The model pointed at {unknown} sources that do not exist; they were left out."
         )
+    if taken:
+        notes.append("The model wrote links or marks of its own; they were left out.")
     if written.usage.finish_reason is not FinishReason.STOP:
         notes.append("The reply was cut off before the model had ended.")
+    if text.strip():
+        text, mended = await repaired(desk, request.question, text, held)
+        notes += mended
+        if desk.settings.second_reading:
+            notes += await second_reading(desk, request.question, text, held)
     return Composed(
         text=text.strip() or _NOTHING,
         how="model",
@@ -179,26 +185,6 @@ async def _composed(desk: Desk, request: Ask, scored: Sequence[Scored]) -> Compo
         prompt_sha256=prompt_sha256(prompt),
         notes=tuple(notes),
     )
-
-
-def put_in_quotations(text: str, held: Sequence[Sentence]) -> tuple[str, int]:
-    """The text with each ``[[n]]`` replaced by the record's words, and how many named nothing.
-
-    A marker that names no sentence, or is malformed, is taken out: it is never shown as a source.
-    """
-    unknown = 0
-
-    def words(match: re.Match[str]) -> str:
-        nonlocal unknown
-        number = int(match[1])
-        if 1 <= number <= len(held):
-            return quoted(held[number - 1].words)
-        unknown += 1
-        return match.group()
-
-    text = _MARKER.sub(words, text)
-    text, malformed = _ANY_MARKER.subn("", text)
-    return text, max(unknown, malformed)
 
 
 # --- what was made --------------------------------------------------------------------------------
