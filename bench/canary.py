@@ -63,24 +63,30 @@ class Campaign:
     leaks: int = 0
     kinds: set[str] = field(default_factory=set)
     rows: list[dict[str, Any]] = field(default_factory=list)
+    """One an alternation, with every leak that was seen in it."""
 
     def note(self, number: int, kind: str, matter: str, expected: object, came: object) -> None:
         """One look: a leak when what came is not what was expected."""
-        leak = expected != came
-        if leak:
-            self.leaks += 1
-            self.kinds.add(kind)
-        if leak or number % 25 == 0:
+        if not self.rows or self.rows[-1]["alternation"] != number:
             self.rows.append(
                 {
                     "part": "canary",
                     "campaign": self.name,
                     "alternation": number,
-                    "look": kind,
-                    "matter": matter,
-                    "expected": expected,
-                    "came": came,
+                    "looks": 0,
+                    "expected": "no leak",
+                    "came": "no leak",
+                    "leaks": [],
                 }
+            )
+        row = self.rows[-1]
+        row["looks"] += 1
+        if expected != came:
+            self.leaks += 1
+            self.kinds.add(kind)
+            row["came"] = "leak"
+            row["leaks"].append(
+                {"look": kind, "matter": matter, "expected": expected, "came": came}
             )
 
 

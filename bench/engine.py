@@ -325,7 +325,7 @@ async def _wall(result: Result, sizes: Sizes, folder: Path, seed: int) -> None:
         await _ours("small model, 3 slots", sizes.small_parallel[1], 3, seed),
     ]
     for slots, alternations in enumerate(sizes.window_alternations, start=1):
-        name = f"window model, {slots} slots"
+        name = f"window model, {slots} slot{'s' * (slots > 1)}"
         ours.append(await _ours(name, alternations, slots, seed, model=window))
     leaky = [
         await _leaky("no matter code, host-RAM cache", sizes, seed, "--cache-ram", "256"),
