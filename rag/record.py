@@ -19,6 +19,7 @@ from protocol.record import DocumentClass
 from rag import classes
 from rag.cards import add_card, drop_card
 from rag.chunking import chunk
+from rag.dating import document_date
 from rag.embedding import Vectors
 from rag.matters import OpenMatter, sha256_of
 from rag.paged import PagedText, Place, PlaceKind
@@ -53,6 +54,7 @@ def put_document(
         paged.text,
         own=_is_own(store, file_sha256, paged.text),
     )
+    dated = document_date(paged.name, paged.text)
     store.run(
         "put_document",
         {
@@ -76,6 +78,7 @@ def put_document(
             "bates_end": stamps[-1] if stamps else None,
             "privileged": int(said.privileged),
             "designation": said.designation,
+            "dated": None if dated is None else dated.isoformat(),
             "warnings": dump(paged.warnings),
         },
     )

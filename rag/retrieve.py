@@ -8,6 +8,7 @@ Without an embedder, or before the vectors are made, words alone answer.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -57,6 +58,11 @@ class Filters:
     custodians: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     """Parts of original names; any of them."""
+    since: dt.date | None = None
+    until: dt.date | None = None
+    """First and last day a document may be of, by its header or name (`rag.dating`)."""
+    undated: bool = False
+    """Whether a filter by date lets through documents of which the day is not known."""
 
 
 def retrieve(
@@ -123,7 +129,16 @@ def selection(matter: OpenMatter, filters: Filters) -> tuple[DocumentId, ...]:
         if filters.names and not any(name.casefold() in folded for name in filters.names):
             continue
         out.append(info.id)
+    if filters.since or filters.until:
+        dates = matter.store.dates()
+        out = [name for name in out if _in_time(dates.get(name), filters)]
     return tuple(out)
+
+
+def _in_time(day: dt.date | None, filters: Filters) -> bool:
+    if day is None:
+        return filters.undated
+    return (filters.since or day) <= day <= (filters.until or day)
 
 
 def _sheet(

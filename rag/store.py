@@ -7,6 +7,7 @@ returns, its rows are on disk: write-ahead log with full sync. Deleted rows are 
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
 import sqlite3
@@ -28,7 +29,7 @@ from rag.chunking import CHUNKING_VERSION
 from rag.embedding import Vectors
 from rag.terms import TERMS_VERSION, terms
 
-SCHEMA_VERSION: Final = "1"
+SCHEMA_VERSION: Final = "2"
 DERIVED_VERSIONS: Final[Mapping[str, str]] = {
     "chunking": CHUNKING_VERSION,
     "terms": TERMS_VERSION,
@@ -80,7 +81,10 @@ class Store:
             raise Damaged("the matter's record cannot be opened") from error
         if self.meta("schema") != SCHEMA_VERSION:
             self.close()
-            raise Damaged("the matter's record was written by another version")
+            raise Damaged(
+                "the matter's record was written by another version",
+                next_step="open a new matter from the same files; nothing in this one was changed",
+            )
 
     def _has_tables(self) -> bool:
         return bool(self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone())
@@ -175,6 +179,11 @@ class Store:
         """Every document, by id; quarantined ones only when asked for."""
         found = (_info(row) for row in self.rows("infos"))
         return tuple(info for info in found if quarantined or not info.quarantined)
+
+    def dates(self) -> dict[DocumentId, dt.date]:
+        """The day of every document that is known to have one."""
+        found = self.rows("SELECT id, dated FROM documents WHERE dated IS NOT NULL")
+        return {DocumentId(row["id"]): dt.date.fromisoformat(row["dated"]) for row in found}
 
     def text(self, document: DocumentId, text_sha256: str | None = None) -> str:
         """The canonical text, or an older version of it.

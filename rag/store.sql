@@ -44,6 +44,7 @@ CREATE TABLE documents (
   designation     TEXT,
   quarantined     INTEGER NOT NULL DEFAULT 0,
   passages        INTEGER NOT NULL DEFAULT 0,
+  dated           TEXT,
   warnings        TEXT NOT NULL DEFAULT '[]'
 ) WITHOUT ROWID;
 CREATE INDEX documents_by_file ON documents (file_sha256);
@@ -167,10 +168,10 @@ WHERE name = :name;
 -- name: put_document
 INSERT INTO documents (id, original_sha256, file_sha256, ordinal, title, name, kind,
   document_class, text_sha256, chars, pages, exhibit, custodian, parent, bates_begin, bates_end,
-  privileged, designation, warnings)
+  privileged, designation, dated, warnings)
 VALUES (:id, :original_sha256, :file_sha256, :ordinal, :title, :name, :kind, :document_class,
   :text_sha256, :chars, :pages, :exhibit, :custodian, :parent, :bates_begin, :bates_end,
-  :privileged, :designation, :warnings);
+  :privileged, :designation, :dated, :warnings);
 
 -- name: put_page
 INSERT OR REPLACE INTO pages VALUES (:document, :text_sha256, :number, :starts, :ends, :label,
