@@ -210,10 +210,13 @@ def _wrap(row: str, room: int, rest: int) -> Iterator[tuple[int, int]]:
 
 
 def _chop(row: str, room: int, rest: int) -> Iterator[tuple[int, int]]:
-    """``[begin, end)`` of each line, spaces kept, cut only where the width ends."""
+    """``[begin, end)`` of each line, spaces kept, cut where the width ends, before a word there."""
     begin = 0
     while cell_len(row[begin:]) > room:
         cut = begin + _fitting(row[begin:], room)
+        if " " not in row[cut - 1 : cut + 1]:  # inside a word: before it, where that is not far
+            space = row.rfind(" ", begin + (cut - begin) // 2, cut)
+            cut = space + 1 if space >= 0 else cut
         yield begin, cut
         begin, room = cut, rest
     yield begin, len(row)

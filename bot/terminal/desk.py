@@ -63,7 +63,9 @@ class Desk(App[int]):
 
     def __init__(self, start: Start, *, driver: type[Driver] | None = None) -> None:
         super().__init__(driver_class=driver)
-        self.HORIZONTAL_BREAKPOINTS = [(0, "-small"), (80, "-medium"), (120, "-large")]
+        self.HORIZONTAL_BREAKPOINTS = [
+            (0, "-small"), (80, "-medium"), (120, "-large"), (160, "-huge")
+        ]  # fmt: skip
         self.start = start
         self.channels: list[Channel] = []
         self.channel: Channel | None = None
@@ -98,6 +100,11 @@ class Desk(App[int]):
     def get_look(self) -> Look:
         """The same, for those who ask later."""
         return self.look
+
+    def screen_text(self) -> str:
+        """What stands on the screen, line by line."""
+        strips = self.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
     # --- start ---
 

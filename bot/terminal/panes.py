@@ -17,6 +17,7 @@ from protocol.answers import GREEN, Answer, Finding, ReviewState
 from protocol.jobs import Job, JobState
 
 _WORD: Final = re.compile(r"\s+|\w+|[^\w\s]")
+_LETTER: Final = re.compile(r"\w")
 _BETWEEN: Final = 3
 _NARROW: Final = 44
 """Under this many cells the two sides of a difference stand one below the other."""
@@ -135,7 +136,8 @@ def diff_row(item: Finding, answer: Answer, look: Callable[[], Look]) -> DiffRow
 def lit_row(blocks: Sequence[Block]) -> int:
     """The number of the first block that holds lit text; 0 where none does."""
     for number, block in enumerate(blocks):
-        if any(piece.tone is Tone.LIT for sentence in block.sentences for piece in sentence):
+        pieces = (piece for sentence in block.sentences for piece in sentence)
+        if any(piece.tone is Tone.LIT and piece.text.strip() for piece in pieces):
             return number
     return 0
 
@@ -148,7 +150,9 @@ def _compared(record: str, reply: str) -> tuple[list[Piece], list[Piece]]:
     left: list[Piece] = []
     right: list[Piece] = []
     for kind, a_from, a_to, b_from, b_to in match.get_opcodes():
-        same = kind == "equal"
+        ends = a_to == len(ours) and b_to == len(theirs)
+        words = "".join(ours[a_from:a_to] + theirs[b_from:b_to])
+        same = kind == "equal" or (ends and not _LETTER.search(words))
         left += _piece(ours[a_from:a_to], Tone.PLAIN if same else Tone.GREEN, same=same)
         right += _piece(theirs[b_from:b_to], Tone.PLAIN if same else Tone.RED, same=same)
     return left, right

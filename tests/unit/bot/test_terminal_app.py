@@ -35,7 +35,7 @@ from protocol.record import (
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 MATTER, OTHER = MatterId("M-7F3K"), MatterId("M-0000")
 OLD, JOB = JobId("J-0DV3K9Q00-0000"), JobId("J-0DV3K9Q2A-7F3K")
-PAGE = "Q.  Did you?\nA.  The second time, yes.\nNG-000213\n" + "more of the page\n" * 60
+PAGE = "a line of the page\n" * 60 + "Q.  Did you?\nA.  The second time, yes.\nNG-000213\n" + "more of the page\n" * 60
 TEXT = "She said “The second time, yes.” It shall pay $640."
 RECORD = DocumentInfo(
     id=DocumentId("d1"),
