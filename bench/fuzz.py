@@ -23,7 +23,8 @@ from verify.speakers import Voice
 
 _MARKS = [("“", "”"), ('"', '"'), ("‘", "’"), ("«", "»"), ("„", "“"), ("「", "」"), ("『", "』")]
 _LEADS = [
-    "{title} states: ", "According to {title}, ", "In {title}, the text reads: ", "As {title} puts it, ",
+    "{title} "
+    "states: ", "According to {title}, ", "In {title}, the text reads: ", "As {title} puts it, ",
     "{title} is explicit: ", "The relevant passage of {title} is ", "{title} provides that ",
 ]  # fmt: skip
 

@@ -22,8 +22,14 @@ PAGE_LINES: Final = 50
 _SENTENCE: Final = re.compile(r"[A-Z“\"(][^.!?]{40,400}[.!?](?=\s)")
 _NUMBER: Final = re.compile(r"\d")
 _NAME: Final = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,12}\b")
-_HEADS: Final = "Bal Cor Dun Ell Far Gren Hal Ing Jor Kel Lan Mor Nor Os Pel Quin Ros Sil Tor Ul Ver Wal Yar Zel".split()
-_TAILS: Final = "aby bert cott dale ers field gate ham ison kins ley mond nell over port quist ridge son ton vard well".split()
+_HEADS: Final = (
+    "Bal Cor Dun Ell Far Gren Hal Ing Jor Kel Lan Mor Nor Os Pel Quin Ros Sil Tor Ul Ver Wal "
+    "Yar Zel"
+).split()
+_TAILS: Final = (
+    "aby bert cott dale ers field gate ham ison kins ley mond nell over port quist ridge son "
+    "ton vard well"
+).split()
 
 
 def sentences(texts: Sequence[str]) -> list[str]:
@@ -50,7 +56,10 @@ def varied(pool: Sequence[str], seed: int) -> Iterator[str]:
             made = _NAME.sub(lambda _: rng.choice(names), made)
             digest = hashlib.blake2b(made.encode(), digest_size=8).digest()
             if digest in seen:
-                made = f"{rng.choice(names)} {rng.choice(names)} noted at {rng.randrange(10**6)} that {made[0].lower()}{made[1:]}"
+                made = (
+                    f"{rng.choice(names)} {rng.choice(names)} noted at {rng.randrange(10**6)} "
+                    f"that {made[0].lower()}{made[1:]}"
+                )
                 digest = hashlib.blake2b(made.encode(), digest_size=8).digest()
                 if digest in seen:
                     continue

@@ -33,9 +33,18 @@ class Sample:
 Mutation = Callable[[Sample, random.Random], list[str] | None]
 MUTATIONS: dict[str, Mutation] = {}
 ALWAYS_WRONG: Final = {
-    "currency_changed", "percent_dropped", "decimal_moved", "homoglyph", "sign_dropped", "fraction_changed",
-    "thousands_moved", "compound_cut", "starts_after_negation", "stop_cuts_exception", "dots_swallow_negation",
-}  # fmt: skip
+    "currency_changed",
+    "percent_dropped",
+    "decimal_moved",
+    "homoglyph",
+    "sign_dropped",
+    "fraction_changed",
+    "thousands_moved",
+    "compound_cut",
+    "starts_after_negation",
+    "stop_cuts_exception",
+    "dots_swallow_negation",
+}
 """Kinds whose result a search for letters would call true: signs, and what the cut leaves out."""
 
 _WORD: Final = re.compile(r"^(\W*)(\w[\w'’-]*)(\W*)$")
@@ -69,20 +78,69 @@ _QUANTIFIERS: Final = [
     "either",
 ]
 _OPPOSITES: Final = {
-    "before": "after", "after": "before", "and": "or", "or": "and", "more": "less", "less": "more", "least": "most",
-    "most": "least", "above": "below", "below": "above", "to": "from", "from": "to", "with": "without", "without": "with",
-    "if": "unless", "unless": "if", "until": "since", "first": "last", "last": "first", "same": "other", "minimum": "maximum",
-    "maximum": "minimum", "affirmed": "reversed", "reversed": "affirmed", "granted": "denied", "denied": "granted",
-    "plaintiff": "defendant", "defendant": "plaintiff", "buyer": "seller", "seller": "buyer", "borrower": "lender",
-    "lender": "borrower", "petitioner": "respondent", "respondent": "petitioner", "true": "false", "always": "never",
-    "he": "she", "she": "he", "his": "her", "him": "her", "up": "down", "over": "under", "under": "over", "within": "beyond",
-    "greater": "lesser", "higher": "lower", "lower": "higher", "increase": "decrease", "include": "exclude", "including": "excluding",
-    "valid": "invalid", "lawful": "unlawful", "able": "unable", "proper": "improper", "possible": "impossible",
-}  # fmt: skip
+    "before": "after",
+    "after": "before",
+    "and": "or",
+    "or": "and",
+    "more": "less",
+    "less": "more",
+    "least": "most",
+    "most": "least",
+    "above": "below",
+    "below": "above",
+    "to": "from",
+    "from": "to",
+    "with": "without",
+    "without": "with",
+    "if": "unless",
+    "unless": "if",
+    "until": "since",
+    "first": "last",
+    "last": "first",
+    "same": "other",
+    "minimum": "maximum",
+    "maximum": "minimum",
+    "affirmed": "reversed",
+    "reversed": "affirmed",
+    "granted": "denied",
+    "denied": "granted",
+    "plaintiff": "defendant",
+    "defendant": "plaintiff",
+    "buyer": "seller",
+    "seller": "buyer",
+    "borrower": "lender",
+    "lender": "borrower",
+    "petitioner": "respondent",
+    "respondent": "petitioner",
+    "true": "false",
+    "always": "never",
+    "he": "she",
+    "she": "he",
+    "his": "her",
+    "him": "her",
+    "up": "down",
+    "over": "under",
+    "under": "over",
+    "within": "beyond",
+    "greater": "lesser",
+    "higher": "lower",
+    "lower": "higher",
+    "increase": "decrease",
+    "include": "exclude",
+    "including": "excluding",
+    "valid": "invalid",
+    "lawful": "unlawful",
+    "able": "unable",
+    "proper": "improper",
+    "possible": "impossible",
+}
 _MONTHS: Final = (
     "January February March April May June July August September October November December".split()
 )
-_NUMBER_WORDS: Final = "one two three four five six seven eight nine ten twelve twenty thirty sixty ninety hundred".split()
+_NUMBER_WORDS: Final = (
+    "one two three four five six seven eight nine ten twelve twenty thirty sixty ninety"
+    " hundred".split()
+)
 
 
 def mutation(function: Mutation) -> Mutation:

@@ -38,6 +38,10 @@ MARKS = HERE.parent / "tests" / "data" / "verify" / "marks.jsonl"
 OWN_TEXTS = HERE / "data" / "verify"
 RECORD_MB = 200
 FUZZ, FUZZ_FULL = 1_000, 10_000
+_ABSENT = (
+    "The lighthouse keeper sold eleven umbrellas to the visiting accordion orchestra.",
+    "No violinist shall repaint the harbour crane without a written recipe for soup.",
+)
 RAPIDFUZZ_SHARE = 8  # in the short run one document in this many is scanned, and scaled up
 _PASS = {Verdict.VERIFIED, Verdict.VERIFIED_MARKED, Verdict.COMPUTED}
 
@@ -245,15 +249,27 @@ def _ten_quotes(texts: Sequence[str], seed: int) -> list[tuple[str, str]]:
         text = rng.choice(texts)
         page = rng.choice(text.split("\f"))
         flat = " ".join(re.sub(r"\n- \d+ -\s*$", "", page).split())
-        found = [s for s in re.findall(r"(?<=[.] )[A-Z][^.\[\]“”\"]{90,220}\.", flat) if s.isascii()]
+        found = [
+            s for s in re.findall(r"(?<=[.] )[A-Z][^.\[\]“”\"]{90,220}\.", flat) if s.isascii()
+        ]
         if not found:
             continue
         words = rng.choice(found).split()
         if len(made) >= 5:
             words[len(words) // 2] = "purple"
         made.append((" ".join(words), "exact" if len(made) < 5 else "altered"))
-    made.append(("The lighthouse keeper sold eleven umbrellas to the visiting accordion orchestra.", "absent"))
-    made.append(("No violinist shall repaint the harbour crane without a written recipe for soup.", "absent"))
+    made.append(
+        (
+            "The lighthouse keeper sold eleven umbrellas to the visiting accordion orchestra.",
+            "absent",
+        )
+    )
+    made.append(
+        (
+            "No violinist shall repaint the harbour crane without a written recipe for soup.",
+            "absent",
+        )
+    )
     return made
 
 

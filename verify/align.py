@@ -27,7 +27,8 @@ _NOTE: Final = 0.15  # a glued number: most likely a footnote marker
 
 # Korean particles: a noun may be quoted without the one that follows it.
 PARTICLES: Final = frozenset(
-    "은 는 이 가 을 를 의 에 에서 에게 께 와 과 로 으로 이라고 라고 고 라는 이라는 이며 며 이고 도 및 인 등 까지 부터".split()
+    "은 는 이 가 을 를 의 에 에서 에게 께 와 과 로 으로 이라고 라고 고 라는 이라는"
+    " 이며 며 이고 도 및 인 등 까지 부터".split()
 )
 
 
@@ -102,8 +103,8 @@ def best_alignment(
         if unit.marker or (unit.glued and unit.key.isdigit() and len(unit.key) <= 3):
             omit[j + 1] = _NOTE
     omit[0] = 0.0
-    whole = np.cumsum(omit)
-    free = np.arange(len(record) + 1) * _FREE
+    whole: NDArray[np.float64] = np.cumsum(omit)
+    free: NDArray[np.float64] = np.arange(len(record) + 1) * np.float64(_FREE)
     table = np.zeros((len(words) + 1, len(record) + 1))
     gap_rows = {k for k in quotation.gaps if 0 < k < len(words)}
     for i in range(1, len(words) + 1):

@@ -1,7 +1,8 @@
-"""From one alignment to a list of typed edits and the exact characters of the record it rests on."""
+"""From one alignment to typed edits and to the exact characters of the record it rests on."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +26,8 @@ from verify.quotation import MAX_GAP_WORDS, Quotation
 from verify.tokens import Unit, scan
 
 _SMALL: Final = frozenset(
-    "the for her his him not are was has had can and but any all one our you its who how may nor yet she our out now too off "
+    "the for her his him not are was has had can and but any all one our you its who how may nor "
+    "yet she our out now too off "
     "per own did does been were will them they then than that this".split()
 )
 """Words that an added letter makes another word: "the[y]", "he[r]"."""
@@ -80,7 +82,9 @@ def assess(
     stretches, jumps = walk.places(alignment)
     walk.regions({record[j].region for _, j in met})
     walk.added()
-    walk.edits += edge_edits(quotation, record, layout.text, met[0][1], met[-1][1], setting, closes=closes)
+    walk.edits += edge_edits(
+        quotation, record, layout.text, met[0][1], met[-1][1], setting, closes=closes
+    )
     return Assessment(
         edits=tuple(walk.edits),
         worst=max((edit.kind for edit in walk.edits), default=EditKind.TYPOGRAPHY),
@@ -96,7 +100,7 @@ def assess(
 
 def _longest(met: Sequence[tuple[int, int]]) -> int:
     best = run = 1
-    for (a, b), (c, d) in zip(met, met[1:], strict=False):
+    for (a, b), (c, d) in itertools.pairwise(met):
         run = run + 1 if c == a + 1 and d == b + 1 else 1
         best = max(best, run)
     return best
@@ -295,7 +299,10 @@ class _Walk:
                         kind=EditKind.DOUBT,
                         record="",
                         reply=gap.words,
-                        why="what is in brackets is an addition: whether it is right is for you to say",
+                        why=(
+                            "what is in brackets is an addition: whether it is right is for "
+                            "you to say"
+                        ),
                     )
                 )
 

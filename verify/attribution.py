@@ -23,16 +23,20 @@ from verify.speakers import UNNAMED, Turn, Voice, same_person
 from verify.titles import exact_titles
 
 _NOBODY: Final = frozenset(
-    "he she they it we i you who this that court counsel witness deponent plaintiff defendant plaintiffs defendants both "
-    "neither nobody someone everyone one another the a an also then later record reply answer".split()
+    "he she they it we i you who this that court counsel witness deponent plaintiff defendant "
+    "plaintiffs defendants both "
+    "neither nobody someone everyone one another the a an also then later record reply "
+    "answer".split()
 )
 """Subjects of "said" that name no person."""
 _TESTIFIED: Final = re.compile(
-    r"\b(?:testif\w+|answered|admitted|conceded|acknowledged|swore|witness said|deponent said)\b[^.;“\"]{0,40}\Z",
+    r"\b(?:testif\w+|answered|admitted|conceded|acknowledged|swore|witness said|deponent "
+    r"said)\b[^.;“\"]{0,40}\Z",
     re.IGNORECASE,
 )
 _SAID: Final = re.compile(
-    r"\b(?:he|she|they|witness|deponent) (?:\w+ )?(?:said|stated|told|replied|explained)\b[^.;“\"]{0,40}\Z",
+    r"\b(?:he|she|they|witness|deponent) (?:\w+ )?(?:said|stated|told|replied|"
+    r"explained)\b[^.;“\"]{0,40}\Z",
     re.IGNORECASE,
 )
 _OF_THE_COURT: Final = re.compile(r"\b(?:the )?(?:court|majority)\b[^.;“\"]{0,60}\Z", re.IGNORECASE)

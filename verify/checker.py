@@ -47,8 +47,10 @@ _CASE: Final = re.compile(
 )
 _YEAR: Final = re.compile(r"(?:,\s*\d+)?\s*\([^()]{0,60}\d{4}\)")
 _CITES: Final = re.compile(
-    r"\b(?:according to|see|pursuant to|under (?:section|article|clause)|the (?:record|document|lease|contract|agreement|"
-    r"deposition|transcript|e-?mail|report|complaint|order|opinion)s? (?:show|say|state|provide|confirm|establish|indicate)\w*)\b",
+    r"\b(?:according to|see|pursuant to|under (?:section|article|clause)|the (?:record|document|"
+    r"lease|contract|agreement|"
+    r"deposition|transcript|e-?mail|report|complaint|order|opinion)s? (?:show|say|state|provide|"
+    r"confirm|establish|indicate)\w*)\b",
     re.IGNORECASE,
 )
 
@@ -192,7 +194,7 @@ def _quotes(
     user_text: str,
     failed: list[str],
 ) -> list[tuple[_Item, bool]]:
-    """The quotations, judged at once: what quotes the record is not looked at for dates and sums."""
+    """The quotations, judged at once: what quotes the record is not searched for other items."""
     try:
         marks = find_marked(answer)
     except Exception:

@@ -1,7 +1,8 @@
 """What stands right outside a quotation and would turn it round.
 
 A quotation may be word for word true and still mislead because of where it begins or ends: after a
-"not" or an "unless", inside a compound word, before a "%", or with a full stop where the record goes
+"no"
+"t" or an "unless", inside a compound word, before a "%", or with a full stop where the record goes
 on with an exception. Each such edge is a DOUBT.
 """
 
@@ -22,7 +23,8 @@ _SCALES: Final = frozenset(
 """Words and signs with which a number goes on."""
 _SIGNS: Final = frozenset("$€£¥₩¢₤\u2212±")
 _LEADS: Final = frozenset(
-    "unless except if whether until only provided excluding falls wenn ob sofern si sauf außer".split()
+    "unless except if whether until only provided excluding falls wenn ob sofern si sauf "
+    "außer".split()
 )
 """Words that, right before a statement, keep it from being one."""
 _THAT: Final = frozenset({"that", "dass", "que"})
@@ -114,9 +116,7 @@ def _after(record: Sequence[Unit], last: int, *, closes: bool) -> list[Edit]:
     found = []
     if not stopped and _negates(record, last + 1) and not any(c in after.before for c in ",;:-"):
         found.append(
-            _doubt(
-                f"{end.raw} {after.raw}", f'"{after.raw}" follows right after it in the record'
-            )
+            _doubt(f"{end.raw} {after.raw}", f'"{after.raw}" follows right after it in the record')
         )
     elif closes and not stopped:
         words = [key for key in following if not key.isdigit()]

@@ -113,7 +113,7 @@ def is_damage(
     Args:
         quoted: Units of the quotation.
         record: Units of the record that stand in their place.
-        is_word: Whether a folded form is a word of the language or an established one of the record.
+        is_word: Whether a folded form is a word of the language.
     """
     if not quoted or not record:
         return False
@@ -150,12 +150,18 @@ class Setting:
 
 UNITS_OF_MEASURE: Final = frozenset({"m", "cm", "km", "mm", "ft", "in", "mi", "yd"})
 _COUNTED: Final = frozenset(
-    "no nos sec secs art arts ch p pp pg ex exh exhs fig figs vol vols para paras cl cls item items dkt ecf doc docs § §§ ¶ ¶¶ "
-    "section sections article articles exhibit exhibits page pages part parts chapter clause clauses paragraph paragraphs count "
-    "counts number numbers figure volume title titles schedule schedules appendix annex note notes form forms rule rules phase "
-    "class classes type level lot lots unit units room floor version stage step tier series grade category group zone block "
-    "january february march april may june july august september october november december jan feb mar apr jun jul aug sep "
-    "sept oct nov dec day year week month line lines subsection subparagraph amendment addendum model tranche option account act "
+    "no nos sec secs art arts ch p pp pg ex exh exhs fig figs vol vols para paras cl cls item "
+    "items dkt ecf doc docs § §§ ¶ ¶¶ "
+    "section sections article articles exhibit exhibits page pages part parts chapter clause "
+    "clauses paragraph paragraphs count "
+    "counts number numbers figure volume title titles schedule schedules appendix annex note notes "
+    "form forms rule rules phase "
+    "class classes type level lot lots unit units room floor version stage step tier series grade "
+    "category group zone block "
+    "january february march april may june july august september october november december jan feb "
+    "mar apr jun jul aug sep "
+    "sept oct nov dec day year week month line lines subsection subparagraph amendment addendum "
+    "model tranche option account act "
     "artikel abs absatz satz nr ziffer kapitel anlage article alinéa annexe".split()
 )
 """What is followed by a number of its own: a number glued to one of these is no footnote marker."""

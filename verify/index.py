@@ -92,7 +92,9 @@ def build_index(text: str) -> DocumentIndex:
     if len(pairs):
         pairs = pairs[np.concatenate(([True], pairs[1:] != pairs[:-1]))]
     words = (pairs >> np.uint64(16)).astype(np.uint32)
-    fresh = np.flatnonzero(np.concatenate(([True], words[1:] != words[:-1]))) if len(words) else []
+    fresh: Any = (
+        np.flatnonzero(np.concatenate(([True], words[1:] != words[:-1]))) if len(words) else []
+    )
     bounds = np.append(fresh, len(words)).astype(np.int64)
     return DocumentIndex(
         grams=(packed >> np.uint64(32)).astype(np.uint32),
@@ -128,7 +130,7 @@ def _raw_offsets(begins: U32, moves: tuple[U32, U32]) -> U32:
 
 
 def write_index(index: DocumentIndex, path: Path, text_sha256: str) -> None:
-    """Stores an index; a reader sees a whole file or none, and one that a cut spoiled is rebuilt."""
+    """Stores an index; a reader sees a whole file or none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     head = _HEAD.pack(_TAG, bytes.fromhex(text_sha256), *(len(a) for a in index.arrays))

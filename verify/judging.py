@@ -169,7 +169,7 @@ def replace_grade(match: Match, record: OpenRecord) -> Match:
     why = ""
     if not supports_facts(info):
         why = {
-            DocumentClass.MODEL_OUTPUT: "it stands only in words this product made, which support nothing",
+            DocumentClass.MODEL_OUTPUT: "it stands only in words this product made",
             DocumentClass.WORK_PRODUCT: "it stands in a lawyer's own notes, which support no fact",
             DocumentClass.AUTHORITY: "it stands in an authority, which supports no fact",
         }.get(info.document_class, "it stands in a document that supports no fact")

@@ -9,6 +9,7 @@ quotation may run across them, and because who is speaking there differs.
 from __future__ import annotations
 
 import bisect
+import itertools
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -163,13 +164,13 @@ def _sheets(text: str, page: list[Line]) -> list[list[Line]]:
         if match:
             value = int(match.group(1) or match.group(2))
             heads.setdefault(_mask(text, line), []).append((k, value))
-    cuts = set()
+    cuts: set[int] = set()
     for places in heads.values():
-        ups = sum(1 for a, b in zip(places, places[1:], strict=False) if 0 < b[1] - a[1] <= 6)
+        ups = sum(1 for a, b in itertools.pairwise(places) if 0 < b[1] - a[1] <= 6)
         if len(places) >= REPEATS and ups * 2 >= len(places):
             cuts.update(k for k, _ in places)
     bounds = [0, *sorted(cuts), len(page)]
-    sheets = [page[a:b] for a, b in zip(bounds, bounds[1:], strict=False) if a < b]
+    sheets = [page[a:b] for a, b in itertools.pairwise(bounds) if a < b]
     for sheet in sheets[1:]:
         sheet[0].region = Region.FURNITURE
         if len(sheet) > 1 and _centred(text, sheet[1]):
@@ -209,7 +210,7 @@ def _mark_line_numbers(layout: Layout, filled: list[list[Line]]) -> None:
 
 def _is_numbered(hits: list[tuple[Line, int, int]], lines: int) -> bool:
     """Whether a page counts its lines: a run of five or more over half of what it holds."""
-    steps = sum(1 for a, b in zip(hits, hits[1:], strict=False) if 0 < b[1] - a[1] <= 2)
+    steps = sum(1 for a, b in itertools.pairwise(hits) if 0 < b[1] - a[1] <= 2)
     return steps >= 4 and len(hits) * 2 >= lines
 
 
@@ -263,9 +264,7 @@ def _mark_furniture(layout: Layout, filled: list[list[Line]]) -> None:
                 _mark_edge(text, edge[side], seen, max(2, len(page) // 2), top=side == 0)
 
 
-def _mark_edge(
-    text: str, edge: list[Line], seen: Counter[str], most: int, *, top: bool
-) -> None:
+def _mark_edge(text: str, edge: list[Line], seen: Counter[str], most: int, *, top: bool) -> None:
     """From the page's edge inward, stopping at the first line that is text.
 
     ``most`` keeps forms, whose whole pages repeat, from being taken for furniture.

@@ -160,9 +160,7 @@ class RecordIndex:
         score[:-1] += 0.5 * score[1:]  # a passage may run into the next block
         top = np.argsort(-score[:-1], kind="stable")[:4].tolist()
         return [
-            Place(
-                float(score[block]), number, int(index.block_at[block]), _block_end(index, block)
-            )
+            Place(float(score[block]), number, int(index.block_at[block]), _block_end(index, block))
             for block in top
             if score[block] > 0
         ]

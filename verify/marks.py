@@ -70,7 +70,7 @@ def find_marked(text: str) -> list[Marked]:
     """
     masked = _FENCE.sub(lambda found: " " * len(found.group()), text)
     blocks = list(_blocks(masked))
-    inline = []
+    inline: list[Marked] = []
     for paragraph in _PARAGRAPH.finditer(masked):
         inline.extend(_pair(masked, paragraph.start(), paragraph.end()))
     inline = _joined(masked, inline)
@@ -266,7 +266,7 @@ def _close_single(
 
 
 def _joined(text: str, marks: list[Marked]) -> list[Marked]:
-    """Puts together a quotation of several paragraphs, each opened anew and only the last closed."""
+    """Puts together a quotation of several paragraphs: each opened, only the last closed."""
     made: list[Marked] = []
     for mark in marks:
         last = made[-1] if made else None

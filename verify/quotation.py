@@ -6,6 +6,7 @@ The same words can be read in more ways than one: a bracket may be the quoter's 
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, field
 from typing import Final
@@ -14,7 +15,8 @@ from verify.tokens import Unit, fold_between, fold_word, scan
 
 ELLIPSIS: Final = re.compile(
     r"[\[(（〔<]\s*(?:(?:\.\s*){2,4}|…+|\*\s*\*\s*\*|중략|中略|생략|略|前略|後略)\s*[\])）〕>]"
-    r"|(?:\.[ \u00a0\u2009]?){3,5}|…+\.?|\*[ \u00a0]\*[ \u00a0]\*|(?<!\S)\*\*\*(?!\S)|･･･+|・・・+|‥+"
+    r"|(?:\.[ \u00a0\u2009]?){3,5}|…+\.?|\*[ \u00a0]\*[ \u00a0]\*|(?<!\S)\*\*\*(?!\S)"
+    r"|･･･+|・・・+|‥+"
 )
 _MARKDOWN_QUOTE: Final = re.compile(r"(?m)^[ \t]*(?:>[ \t]?)+")
 _LETTERS: Final = r"[^\W\d_]+(?:['’][^\W\d_]+)*"
@@ -22,9 +24,11 @@ _COMPOUND: Final = re.compile(rf"(?:{_LETTERS})?\[[^\W\d_]{{0,14}}['’]?[^\W\d_
 _BRACKET: Final = re.compile(r"[\[［〔]([^\[\]［］〔〕]{0,200})[\]］〕]")
 _ASIDE: Final = re.compile(
     r"\s*(sic|sic\.|sic!|recte.*|emphasis (?:added|supplied|mine|in (?:the )?original|omitted)"
-    r"|(?:internal |inner )?(?:quotation marks?|quotations?|quotes?|footnotes?|brackets?|alterations?)"
+    r"|(?:internal |inner )?(?:quotation marks?|quotations?|quotes?|footnotes?|brackets?|"
+    r"alterations?)"
     r"(?: and (?:citations?|footnotes?))? omitted"
-    r"|원문 그대로|강조 추가|강조는 필자|ママ|강조.{0,6}|傍点.{0,6}|Hervorhebung.{0,20}|souligné.{0,20})\s*",
+    r"|원문 그대로|강조 추가|강조는 필자|ママ|강조.{0,6}|傍点.{0,6}"
+    r"|Hervorhebung.{0,20}|souligné.{0,20})\s*",
     re.IGNORECASE,
 )
 _CITATION_ASIDE: Final = re.compile(
@@ -107,7 +111,7 @@ class Quotation:
     def parts(self) -> list[tuple[int, int]]:
         """The stretches of words between gaps, as ``[first, end)``."""
         bounds = sorted({0, len(self.words), *(k for k in self.gaps if 0 < k < len(self.words))})
-        return [(a, b) for a, b in zip(bounds, bounds[1:], strict=False) if a < b]
+        return [(a, b) for a, b in itertools.pairwise(bounds) if a < b]
 
 
 def readings(text: str) -> list[Quotation]:

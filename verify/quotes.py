@@ -123,9 +123,7 @@ def search(
 class _Reading:
     """Reads places for one quotation: first for its words in a row, then for the best fit."""
 
-    def __init__(
-        self, quoted: Quoted, forms: Sequence[Quotation], record: OpenRecord
-    ) -> None:
+    def __init__(self, quoted: Quoted, forms: Sequence[Quotation], record: OpenRecord) -> None:
         self.quoted = quoted
         self.forms = forms
         self.record = record
@@ -225,17 +223,13 @@ class _Reading:
         )
         made = []
         for alignment in alignments:
-            said = assess(
-                form, alignment, units, layout, setting, closes=self.quoted.closes
-            )
+            said = assess(form, alignment, units, layout, setting, closes=self.quoted.closes)
             if said is not None:
                 made.append(_match(said, form, document, units))
         return made
 
 
-def _match(
-    said: Assessment, form: Quotation, document: DocumentId, units: Sequence[Unit]
-) -> Match:
+def _match(said: Assessment, form: Quotation, document: DocumentId, units: Sequence[Unit]) -> Match:
     likeness = said.matched / len(form.words)
     grade = Grade.SAME
     if said.worst is EditKind.MATERIAL:
@@ -281,9 +275,7 @@ def _distinct(found: Sequence[Match]) -> list[Match]:
     kept: list[Match] = []
     for match in sorted(found, key=lambda match: match.rank):
         if not any(
-            match.document == other.document
-            and match.start < other.end
-            and other.start < match.end
+            match.document == other.document and match.start < other.end and other.start < match.end
             for other in kept
         ):
             kept.append(match)

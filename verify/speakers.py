@@ -1,4 +1,4 @@
-"""Who is speaking at a place of the record: transcript turns, examination, authors of mail, opinions.
+"""Who is speaking at a place of the record: turns, examinations, authors of mail, opinions.
 
 Only what the document prints is known. "QUESTION:" and "Q." name nobody; a page that prints no
 speaker has none.
@@ -16,7 +16,8 @@ from typing import Final
 from verify.layout import Layout, Region
 
 _LABEL: Final = re.compile(
-    r"[ \t\u00a0]*(?P<who>(?:[A-Z][A-Z.'’\-]*[A-Z.](?:[ \u00a0]+|$)?){1,5}|THE WITNESS|THE COURT)\s?:(?=\s|$|\u00a0)"
+    r"[ \t\u00a0]*(?P<who>(?:[A-Z][A-Z.'’\-]*[A-Z.](?:[ \u00a0]+|$)?){1,5}|THE WITNESS|THE "
+    r"COURT)\s?:(?=\s|$|\u00a0)"
 )
 _EXAMINER: Final = re.compile(
     r"[ \t\u00a0]*BY[ \u00a0]+(?P<who>(?:MR|MS|MRS|DR)\.?[ \u00a0]+[A-Z'’\-]+)\s?:"
@@ -30,7 +31,8 @@ _FROM: Final = re.compile(
     r"(?m)^[ \t]*(?:From|Von|De|보낸\s?사람|발신|差出人)\s*:\s*(?P<who>[^\n<(]{2,60})"
 )
 _WROTE: Final = re.compile(
-    r"(?:^|,|\s)(?P<who>[^\s,\d<>:][^,<>:\n]{1,50}?)\s*(?:<[^>\n]*>)?\s+(?:wrote|schrieb|a écrit)\s*:"
+    r"(?:^|,|\s)(?P<who>[^\s,\d<>:][^,<>:\n]{1,50}?)\s*(?:<[^>\n]*>)?\s+(?:wrote|schrieb|a "
+    r"écrit)\s*:"
 )
 _OPINION: Final = re.compile(
     r"(?P<who>[A-Z][A-Z'’\-]+)(?:, [A-Z'’.\-]+)*,? (?:C\. )?JJ?\., (?P<kind>dissenting|concurring)",
@@ -38,11 +40,14 @@ _OPINION: Final = re.compile(
 )
 _MIN_TURNS: Final = 4
 """A document with fewer labelled turns is no transcript."""
+_NAME_WORD: Final = re.compile(r"[^\W\d_][\w'’-]*")
 _TITLES: Final = frozenset(
-    "mr ms mrs dr prof professor justice chief judge hon general gen solicitor counsel the attorney".split()
+    "mr ms mrs dr prof professor justice chief judge hon general gen solicitor counsel the "
+    "attorney".split()
 )
 _HONORIFIC: Final = re.compile(
-    r"(?:MR|MS|MRS|DR|PROF|GEN|HON)\b|(?:CHIEF )?JUSTICE\b|JUDGE\b|GENERAL [A-Z'’-]+$|THE (?:COURT|WITNESS)\b|QUESTION$"
+    r"(?:MR|MS|MRS|DR|PROF|GEN|HON)\b|(?:CHIEF )?JUSTICE\b|JUDGE\b|GENERAL [A-Z'’-]+$|THE (?:COURT|"
+    r"WITNESS)\b|QUESTION$"
 )
 UNNAMED: Final = frozenset(
     {"question", "the court", "q", "the witness", "a", "unidentified justice"}
@@ -92,24 +97,22 @@ class Speakers:
 
 def surname(name: str) -> str:
     """The folded last name of a person; empty when there is none."""
-    words = [w for w in re.findall(r"[^\W\d_][\w'’-]*", name.casefold()) if w not in _TITLES]
+    words = [word for word in _names(name) if word not in _TITLES]
     if "," in name and words:  # "Osei, K."
         return words[0]
     long = [word for word in words if len(word) > 1 and word not in {"jr", "sr", "ii", "iii"}]
     return (long or words or [""])[-1]
 
 
+def _names(words: str) -> list[str]:
+    """The folded words of a name."""
+    return [found.group() for found in _NAME_WORD.finditer(words.casefold())]
+
+
 def same_person(a: str, b: str) -> bool:
     """Whether two names may be one person's: the surname of either stands in the other."""
     first, second = surname(a), surname(b)
-    if not first or not second:
-        return False
-    words = set(re.findall(r"[^\W\d_][\w'’-]*", b.casefold()))
-    return (
-        first == second
-        or first in words
-        or second in set(re.findall(r"[^\W\d_][\w'’-]*", a.casefold()))
-    )
+    return bool(first and second) and (first in _names(b) or second in _names(a))
 
 
 def _turns(layout: Layout, title: str) -> tuple[Turn, ...]:

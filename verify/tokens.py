@@ -24,7 +24,10 @@ from verify.layout import Layout, Region
 # Invisible inside a word: combining accents, soft hyphen, zero-width characters, BOM.
 _UNSEEN: Final = "\u0300-\u036f\u200b-\u200d\u2060\ufeff"
 # Scripts written without spaces: each character is a unit of its own.
-_HAN: Final = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+_HAN: Final = (
+    "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-"
+    "\U0003ffff"
+)
 _SUPERSCRIPT: Final = "\u00b2\u00b3\u00b9\u2070-\u2079"
 # Characters that NFKC would turn into plain digits or fractions; each stays itself.
 _SINGLE: Final = "\u00bc-\u00be\u2080-\u209f\u2150-\u218b\u2460-\u24ff\u2776-\u2793\u3200-\u33ff"
@@ -46,7 +49,7 @@ _SUPER_DIGITS: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789"
 HYPHENS: Final = "-\u2010\u2011\u00ad\x02\uf02d\ufffe"
 _LINE_END_HYPHEN: Final = re.compile(rf"[{HYPHENS}][ \t\u00a0\r]*$")
 
-_GLYPHS: Final = {
+_GLYPHS: Final[dict[str, str]] = {
     **dict.fromkeys("\"'“”„‟‘’‚‛«»‹›「」『』〝〞〟＂＇`´ʼ′″", '"'),
     **dict.fromkeys("-‐‑‒–—―−﹣－\x02\uf02d\ufffe⸺⸻", "-"),
     **dict.fromkeys("*_#>|~^\\•·▪●■□◦\uf0b7\uf0a7", ""),
@@ -68,7 +71,7 @@ _GLYPHS: Final = {
     "〔": "[",
     "〕": "]",
 }
-_GLYPH_TABLE: Final = str.maketrans({key: value for key, value in _GLYPHS.items()})
+_GLYPH_TABLE: Final = str.maketrans(_GLYPHS)
 _BLANK: Final = re.compile(r"\s+")
 _DASHES: Final = re.compile(r"-{2,}")
 
@@ -202,7 +205,7 @@ def _row(layout: Layout, number: int, *, raw: bool) -> _Row:
     line = layout.lines[number]
     text = layout.text
     start = line.start if raw else line.content
-    units = []
+    units: list[Unit] = []
     last = start
     for match in UNIT.finditer(text, start, line.end):
         gap = text[last : match.start()]

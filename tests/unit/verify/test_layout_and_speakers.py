@@ -1,7 +1,7 @@
 """Furniture, line numbers, footnotes, page labels; who is speaking."""
 
-from verify.layout import Region, read_layout
 from verify.labels import label_pages
+from verify.layout import Region, read_layout
 from verify.source import pages_of
 from verify.speakers import Speakers, Voice, same_person
 
@@ -49,7 +49,10 @@ def test_page_labels_and_bates_stamps_are_read_from_the_pages() -> None:
 
 def test_line_numbers_and_hoisted_ones() -> None:
     def page(name: str) -> str:
-        body = (f"{k} {name} of {'abcdefghijklm'[k]}"[0 if k % 5 else len(str(k)) :] for k in range(1, 13))
+        body = (
+            f"{k} {name} of {'abcdefghijklm'[k]}"[0 if k % 5 else len(str(k)) :]
+            for k in range(1, 13)
+        )
         return "5\n10\nOfficial\n" + "\n".join(body)
 
     layout = layout_of("\f".join(map(page, ["words", "signs", "names"])))
@@ -66,22 +69,34 @@ def test_footnotes_under_a_rule_and_their_numbers() -> None:
 
 
 def test_questions_belong_to_counsel_and_answers_to_the_witness() -> None:
-    text = "DEPOSITION OF DANA REEVES\nQ. Did it leak?\nA. Yes.\nQ. When?\nMR. PARK: Objection.\nA. In May.\n"
+    text = (
+        "DEPOSITION OF DANA REEVES\nQ. Did it leak?\nA. Yes.\nQ. When?\n"
+        "MR. PARK: Objection.\nA. In May.\n"
+    )
     speakers = Speakers(layout_of(text), "Deposition of Dana Reeves")
     asked, said = speakers.at(text.index("leak")), speakers.at(text.index("In May"))
-    assert asked is not None and asked.voice is Voice.QUESTION
-    assert said is not None and same_person(said.who, "Ms. Reeves")
+    assert asked is not None
+    assert asked.voice is Voice.QUESTION
+    assert said is not None
+    assert same_person(said.who, "Ms. Reeves")
 
 
 def test_a_quoted_message_has_another_author() -> None:
-    text = "From: Osei, K. <k@x.test>\nTo: D. Reeves\n\nDo not ship.\n\n> On Jan 15, D. Reeves wrote:\n> Ship on Friday.\n"
+    text = (
+        "From: Osei, K. <k@x.test>\nTo: D. Reeves\n\nDo not ship.\n\n"
+        "> On Jan 15, D. Reeves wrote:\n> Ship on Friday.\n"
+    )
     speakers = Speakers(layout_of(text), "E-mail")
     own, quoted = speakers.at(text.index("Do not")), speakers.at(text.index("Friday"))
-    assert own is not None and same_person(own.who, "Osei")
-    assert quoted is not None and quoted.voice is Voice.QUOTED_MAIL
+    assert own is not None
+    assert same_person(own.who, "Osei")
+    assert quoted is not None
+    assert quoted.voice is Voice.QUOTED_MAIL
     assert same_person(quoted.who, "Ms. Reeves")
 
 
 def test_a_contract_with_headings_in_capitals_has_no_speakers() -> None:
-    text = "BORROWER: Acme\nLENDER: Bank\nTITLE: President\nBY: Smith\nTITLE: Treasurer\nBY: Jones\n"
+    text = (
+        "BORROWER: Acme\nLENDER: Bank\nTITLE: President\nBY: Smith\nTITLE: Treasurer\nBY: Jones\n"
+    )
     assert Speakers(layout_of(text), "Credit Agreement").turns == ()

@@ -42,7 +42,7 @@ def test_recall_and_precision_on_the_labelled_replies() -> None:
     "reply",
     [
         "It's the tenants' view that the landlord's claim isn't timely.",
-        "The beam is 12\" deep and 5'10\" long.",
+        'The beam is 12" deep and 5\'10" long.',
         "In the ’90s they didn’t keep records.",
         '```\nprint("hello")\n```',
         'Use `status = "open"` in the filter.',
@@ -59,13 +59,19 @@ def test_what_is_no_quotation(reply: str) -> None:
     ("reply", "words"),
     [
         # a quotation of two paragraphs: opened twice, closed once
-        ("He wrote: “First paragraph.\n\n“Second paragraph.”", "First paragraph.\n\n“Second paragraph."),
+        (
+            "He wrote: “First paragraph.\n\n“Second paragraph.”",
+            "First paragraph.\n\n“Second paragraph.",
+        ),
         ("The clause '5.2 survives the parties' exit' stands.", "5.2 survives the parties' exit"),
         ("She said “I told him ‘the roof leaks’ twice”.", "I told him ‘the roof leaks’ twice"),
         ('It says "the "Deposit" is lost" there.', 'the "Deposit" is lost'),
-        ("The order reads:\n\n> Granted in part.\n> Denied in part.\n", "Granted in part.\n> Denied in part."),
+        (
+            "The order reads:\n\n> Granted in part.\n> Denied in part.\n",
+            "Granted in part.\n> Denied in part.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_hard_shapes(reply: str, words: str) -> None:
     assert [reply[mark.start : mark.end] for mark in find_marked(reply)] == [words]
 

@@ -62,9 +62,20 @@ def test_parts_from_two_documents() -> None:
 
 @pytest.mark.parametrize(
     ("opening", "closing"),
-    [("“", "”"), ('"', '"'), ("‘", "’"), ("'", "'"), ("«", "»"), ("„", "“"), ("「", "」"), ("『", "』"),
-     ("**“", "”**"), ("\n\n> ", "\n\n"), ("\n\n    ", "\n\n")],
-)  # fmt: skip
+    [
+        ("“", "”"),
+        ('"', '"'),
+        ("‘", "’"),
+        ("'", "'"),
+        ("«", "»"),
+        ("„", "“"),
+        ("「", "」"),
+        ("『", "』"),
+        ("**“", "”**"),
+        ("\n\n> ", "\n\n"),
+        ("\n\n    ", "\n\n"),
+    ],
+)
 def test_every_mark_style_is_seen(opening: str, closing: str) -> None:
     true = "The landlord is not permitted to terminate this lease"
     false = true.replace("not ", "")
@@ -137,7 +148,10 @@ def test_a_date_that_reads_two_ways() -> None:
 
 
 def test_no_date_in_a_page_full_of_may() -> None:
-    page = "The tenant may, if it may do so, sat on Exhibit 12. It may not. Docket 40 may follow. " * 20
+    page = (
+        "The tenant may, if it may do so, sat on Exhibit 12. It may not. Docket 40 may follow. "
+        * 20
+    )
     assert find_dates(page) == ()
 
 

@@ -21,9 +21,7 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "a.quotes"
     write_index(index, path, SHA)
     again = open_index(path, SHA)
-    assert all(
-        np.array_equal(a, b) for a, b in zip(index.arrays, again.arrays, strict=True)
-    )
+    assert all(np.array_equal(a, b) for a, b in zip(index.arrays, again.arrays, strict=True))
     assert path.stat().st_size == index.size_bytes
     assert list(tmp_path.iterdir()) == [path]
 
@@ -46,7 +44,9 @@ def test_an_index_of_another_text_is_refused(tmp_path: Path) -> None:
 
 def test_a_passage_is_found_over_line_numbers_and_in_the_right_document() -> None:
     filler = "Nothing here is about the matter at hand, and nobody says otherwise. " * 40
-    wanted = " 1 the landlord is not permitted\n 2 to terminate this lease during\n 3 the fixed term"
+    wanted = (
+        " 1 the landlord is not permitted\n 2 to terminate this lease during\n 3 the fixed term"
+    )
     record = RecordIndex([build_index(filler), build_index(filler + wanted + filler)])
     passage = "the landlord is not permitted to terminate this lease during the fixed term"
     place = record.locate([passage])[0][0]
@@ -82,5 +82,8 @@ def test_chunks_do_not_cut_words() -> None:
 
 
 def test_a_decomposed_text_has_the_words_of_the_composed_one() -> None:
-    composed, decomposed = build_index("résumé naïve\n김도윤"), build_index("re\u0301sume\u0301 nai\u0308ve\n김도윤")
+    composed, decomposed = (
+        build_index("résumé naïve\n김도윤"),
+        build_index("re\u0301sume\u0301 nai\u0308ve\n김도윤"),
+    )
     assert np.array_equal(composed.words, decomposed.words)

@@ -16,14 +16,12 @@ from verify.source import DictSource, pages_of
 from verify.tokens import fold_word, scan, stream
 
 WORDS = (
-    "the tenant shall not pay rent before May unless notice was given in writing by either party and"
-    " no later than thirty 30 days after 5 June 2023 of $1,200.00 or 4.5% whichever is less than"
+    "the tenant shall not pay rent before May unless notice was given in writing by the party"
+    " and no later than thirty 30 days after 5 June 2023 of $1,200.00 or 4.5% whichever is under"
     " all sums due under section 12 he she it can cannot may must will with without Smith Jones"
 ).split()
 OTHER = "purple seven never allegedly only none 17 99% lessee landlord not or".split()
-RELAXED = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+RELAXED = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 sentences = st.lists(st.sampled_from(WORDS), min_size=9, max_size=24)
 texts = st.text(
@@ -52,9 +50,7 @@ def test_every_unit_maps_back_to_its_characters(text: str) -> None:
         assert text[unit.start : unit.end] == unit.raw
         assert fold_word(unit.raw) == unit.key
     layout = read_layout(text, pages_of(text))
-    units = stream(
-        layout, range(len(layout.lines)), regions=TEXT_REGIONS, vocabulary=frozenset()
-    )
+    units = stream(layout, range(len(layout.lines)), regions=TEXT_REGIONS, vocabulary=frozenset())
     last = 0
     for unit in units:
         assert text[unit.start : unit.end] == unit.raw
@@ -110,7 +106,7 @@ def test_a_material_edit_is_never_green(words: list[str], data: st.DataObject) -
         del spoiled[at]
     elif how == "add":
         spoiled.insert(at, data.draw(st.sampled_from(OTHER)))
-        assume(0 < at)
+        assume(at > 0)
     elif how == "letter":
         word = spoiled[at]
         assume(word.isalpha())
@@ -135,5 +131,7 @@ def test_dots_never_hide_a_dangerous_word(words: list[str], data: st.DataObject)
     rest = {*words[:at], *words[at + 1 :]}
     assume(words[at] not in rest)
     text = f"Preamble of the parties. {' '.join(words)} End of the clause."
-    quoted = " ".join([*words[:at], data.draw(st.sampled_from(["...", "…", "[...]"])), *words[at + 1 :]])
+    quoted = " ".join(
+        [*words[:at], data.draw(st.sampled_from(["...", "…", "[...]"])), *words[at + 1 :]]
+    )
     assert verdict(quoted, opened(text)) not in GREEN
