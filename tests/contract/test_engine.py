@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -44,6 +46,8 @@ RECORD = tuple(
     for n in range(8)
 )
 CONTEXT = 1024
+BINARY = os.environ.get("SECONDCHAIR_LLAMA_SERVER", "")
+"""A llama-server binary to hold to the same cases; read before the tests clear such variables."""
 FORM = {
     "type": "object",
     "properties": {"paid": {"type": "boolean"}},
@@ -66,7 +70,7 @@ def _scripted_line(request: Request) -> Line:
 @pytest_asyncio.fixture(
     loop_scope="module",
     scope="module",
-    params=["scripted", "llama_server", "supervised", "remote", "llama_python"],
+    params=["scripted", "llama_server", "binary", "supervised", "remote", "llama_python"],
 )
 async def engine(request: pytest.FixtureRequest) -> AsyncIterator[Engine]:
     """One started engine of each kind, shared by the tests of this file."""
@@ -77,12 +81,16 @@ async def engine(request: pytest.FixtureRequest) -> AsyncIterator[Engine]:
             pytest.skip(error.message)
     if request.param == "llama_python" and importlib.util.find_spec("llama_cpp") is None:
         pytest.skip("llama-cpp-python is not installed: pip install '.[llama-python]'")
+    if request.param == "binary" and not BINARY:
+        pytest.skip("SECONDCHAIR_LLAMA_SERVER names no llama-server binary")
     behind: LlamaServer | None = None
     made: Engine
     if request.param == "scripted":
         made = Scripted(_scripted_line, context_tokens=CONTEXT)
     elif request.param == "llama_server":
         made = LlamaServer(_settings())
+    elif request.param == "binary":
+        made = LlamaServer(_settings(binary=Path(BINARY)))
     elif request.param == "remote":
         behind = LlamaServer(_settings())
         await behind.start()
