@@ -21,7 +21,7 @@ from worker.boards import Severity
 from worker.boards.declared import Declared
 from worker.boards.health import Change
 from worker.boards.probe import Probe
-from worker.boards.rules import Thresholds
+from worker.boards.verdicts import Thresholds
 from worker.boards.watcher import Watcher
 
 SHORT = Thresholds(clock_hold_s=1.0, throttle_hold_s=1.0, soft_heat_hold_s=1.0)
@@ -57,6 +57,8 @@ class Outcome:
     fault: Fault
     seconds: float | None = None
     """From injection to the first word of it; None when it was not found."""
+    pause_seconds: float | None = None
+    """From injection to the pause of its board; None when none was paused."""
     message: str = ""
     next_step: str = ""
     paused: set[str] = field(default_factory=set)
@@ -112,7 +114,7 @@ def _of_build(box: str, card: int, peer: int, board: str, limit_w: int) -> list[
         _fault("link at x4", box, card, "", "link_width", "has 4 PCIe lanes instead of 8", width=4),
         _fault("port split to x4", box, card, "", "link_width", "4 PCIe lanes instead of 8",
                width=4, width_most=4),
-        _fault("link at x1", box, card, board, "link_width", "has 1 PCIe lanes", width=1),
+        _fault("link at x1", box, card, board, "link_width", "has 1 PCIe lane instead", width=1),
         _fault(f"192 W over {limit_w} W", box, card, board if limit_w == 150 else "", "power_peak",
                f"draws up to 192 W over a limit of {limit_w} W", power=192_000, **load),
         _fault(f"214 W over {limit_w} W", box, card, board, "power_peak",
@@ -131,7 +133,7 @@ def _of_build(box: str, card: int, peer: int, board: str, limit_w: int) -> list[
         _fault("Xid 79", box, card, board, "xid_79", "fell off the bus (Xid 79)", xid=79),
         _fault("Xid 48", box, card, board, "xid_48", "could not be corrected (Xid 48)", xid=48),
         _fault("Xid 63", box, card, board, "xid_63", "a memory page was retired", xid=63),
-        _fault("ECC error", box, card, board, "ecc", "1 memory errors that could not be corrected",
+        _fault("ECC error", box, card, board, "ecc", "1 memory error that could not be corrected",
                ecc_uncorrected=1),
         _fault("retired page pending", box, card, board, "ecc", "wait to be left out",
                pages_pending=1),
@@ -223,6 +225,8 @@ async def try_fault(fault: Fault, library: Path, state: Path) -> Outcome:
             if found and outcome.seconds is None:
                 outcome.seconds = round(now - start, 2)
                 outcome.message, outcome.next_step = found[0].reason, found[0].next_step
+            if outcome.pause_seconds is None and any(one.kind == "pause" for one in heard):
+                outcome.pause_seconds = round(now - start, 2)
             outcome.paused = {change.board for change in heard if change.kind == "pause"}
             if outcome.seconds is not None and outcome.wanted <= outcome.paused:
                 settled = settled or now

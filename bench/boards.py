@@ -64,6 +64,7 @@ def _row(outcome: Outcome) -> dict[str, Any]:
     return {
         "fault": f"{outcome.fault.box}: {outcome.fault.name}",
         "seconds": outcome.seconds,
+        "pause_seconds": outcome.pause_seconds,
         "severity": severity_of(outcome),
         "message": outcome.message,
         "next_step": outcome.next_step,

@@ -15,7 +15,8 @@ import msgspec
 
 from worker.boards import Lost, Sample, Samples, Severity, Trouble
 from worker.boards.probe import Silent
-from worker.boards.rules import Expected, Verdict, judge
+from worker.boards.rules import judge
+from worker.boards.verdicts import Expected, Verdict
 from worker.boards.xid import PROGRAM, PROGRAM_MOST, PROGRAM_WITHIN_S, lookup
 
 _DENSE_S: Final = 90.0

@@ -15,8 +15,9 @@ from worker.boards import Board, Box, Notice, Samples, Severity, Survey, Trouble
 from worker.boards.declared import Declared
 from worker.boards.host import nvidia_on_bus, read_memory, volta_on_bus, with_host_facts
 from worker.boards.probe import Probe
-from worker.boards.rules import expected_of, judge
+from worker.boards.rules import judge
 from worker.boards.topology import make_box
+from worker.boards.verdicts import expected_of
 
 _SYS: Final = Path("/sys")
 _FULL_SUPPLY: Final = 0.9

@@ -1,11 +1,7 @@
-"""The driver's one door: a child program that reads every card through NVML and says it as JSON.
+"""The driver's one door: every call of NVML that the product makes, through nvidia-ml-py.
 
-``python -m worker.boards.nvml FD`` answers each line on standard input (``survey`` or ``sample``)
-with one line, and ends when its input ends. It writes the UUID of the card it is about to touch to
-the file FD, so that when a call never returns, the parent can say at which card. Between questions
-it reads the power of every card, since a peak of a fraction of a second matters there.
-
-A card that is lost raises at its own calls only; the others are still read. Nothing is ever set.
+Used by `reader` in a child process, never in the worker's own: a dying card can make any of these
+calls wait for ever. Nothing is ever set.
 
 Source of the calls and their traps: NVIDIA's NVML reference; error numbers as in ``nvml.h``.
 """
@@ -13,32 +9,16 @@ Source of the calls and their traps: NVIDIA's NVML reference; error numbers as i
 from __future__ import annotations
 
 import ctypes
-import os
-import select
-import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
-import msgspec
 import pynvml as nv  # noqa: TID251  (this is the door)
 
-from worker.boards import (
-    Absent,
-    Gpu,
-    IntReading,
-    Lost,
-    LostGpu,
-    NvLink,
-    Sample,
-    Samples,
-    Survey,
-    Trouble,
-)
+from worker.boards import Absent, Gpu, IntReading, Lost, NvLink, Sample, Trouble
 
-_TICK_S: Final = 0.15
-"""Time between power readings: Volta reports the power of the moment, so peaks must be caught."""
-_MOST_READINGS: Final = 600
+Handle = Any
+"""The binding's pointer to a card; good until the driver is reloaded."""
+
 _ABSENT: Final = {
     nv.NVML_ERROR_NOT_SUPPORTED: "this part does not report it",
     nv.NVML_ERROR_FUNCTION_NOT_FOUND: "this driver does not know the question",
@@ -48,7 +28,6 @@ _ABSENT: Final = {
 _FIELD_MEMORY_TEMPERATURE: Final = 82
 _FIELD_POWER_INSTANT: Final = 186
 _LINK_COUNTERS: Final = (0, 1, 2, 3)  # replay, recovery, CRC of flits, CRC of data
-_AT_DRIVER: Final = "driver"
 
 TROUBLES: Final = {
     nv.NVML_ERROR_LIBRARY_NOT_FOUND: Trouble(
@@ -72,6 +51,21 @@ TROUBLES: Final = {
         next_step="shut the box down, check that card's seat and power connectors, start again",
     ),
 }
+
+
+class DriverError(Exception):
+    """The driver refused a call."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"driver error {code}")
+        self.code = code
+
+
+def _ask(call: Callable[..., Any], *args: object) -> Any:
+    try:
+        return call(*args)
+    except nv.NVMLError as error:
+        raise DriverError(int(error.value)) from error
 
 
 def trouble(code: int) -> Trouble:
@@ -106,156 +100,113 @@ def _sysfs(bus_id: str) -> str:
     return f"{domain[-4:]}:{rest}"
 
 
-class Reader:
-    """Reads all cards; knows those it has seen, so that a lost one can be named."""
-
-    def __init__(self, mark: Callable[[str], None], clock: Callable[[], float]) -> None:
-        self._mark = mark
-        self._clock = clock
-        self._uuids: dict[int, str] = {}
-        self._pointers: dict[int, str] = {}
-        self._events: Any = None
-        self._watched: set[str] = set()
-        self._power: dict[str, list[int]] = {}
-
-    def start(self) -> None:
-        """Opens the driver without waking cards it has not attached.
-
-        Raises:
-            nv.NVMLError: It cannot be opened.
-        """
-        self._mark(_AT_DRIVER)
-        nv.nvmlInitWithFlags(nv.NVML_INIT_FLAG_NO_ATTACH)
-
-    # --- listing ---------------------------------------------------------------------------------
-
-    def _cards(self) -> tuple[dict[str, Any], tuple[LostGpu, ...]]:
-        """Handles by UUID, and the cards that could not be reached."""
-        self._mark(_AT_DRIVER)
-        handles: dict[str, Any] = {}
-        lost = []
-        for index in range(int(nv.nvmlDeviceGetCount())):
-            self._mark(self._uuids.get(index, _AT_DRIVER))
-            try:
-                handle = nv.nvmlDeviceGetHandleByIndex(index)
-                uuid = str(nv.nvmlDeviceGetUUID(handle))
-            except nv.NVMLError as error:
-                seen = self._uuids.get(index, "")
-                lost.append(LostGpu(index=index, uuid=seen, code=int(error.value)))
-                continue
-            self._uuids[index] = uuid
-            self._pointers[ctypes.cast(handle, ctypes.c_void_p).value or 0] = uuid
-            handles[uuid] = handle
-        return handles, tuple(lost)
-
-    def survey(self) -> Survey:
-        """Every card with what does not change, and how cards stand to each other."""
-        handles, lost = self._cards()
-        gpus = []
-        order = {uuid: index for index, uuid in self._uuids.items()}
-        gone = list(lost)
-        for uuid, handle in handles.items():
-            self._mark(uuid)
-            try:
-                gpus.append(_gpu(handle, uuid, order[uuid]))
-            except nv.NVMLError as error:
-                gone.append(LostGpu(index=order[uuid], uuid=uuid, code=int(error.value)))
-        self._mark(_AT_DRIVER)
-        return Survey(
-            driver=str(nv.nvmlSystemGetDriverVersion()),
-            branch=_branch(),
-            gpus=tuple(gpus),
-            lost=tuple(gone),
-            near=self._near(handles),
-        )
-
-    def _near(self, handles: dict[str, Any]) -> tuple[tuple[str, str, int], ...]:
-        uuids = list(handles)
-        near = []
-        for at, first in enumerate(uuids):
-            self._mark(first)
-            for second in uuids[at + 1 :]:
-                level = read(
-                    nv.nvmlDeviceGetTopologyCommonAncestor, handles[first], handles[second]
-                )
-                if isinstance(level, int):
-                    near.append((first, second, level))
-        return tuple(near)
-
-    # --- watching --------------------------------------------------------------------------------
-
-    def tick(self) -> None:
-        """Reads the power of every card once."""
-        for uuid, handle in self._cards()[0].items():
-            self._mark(uuid)
-            power = _power(handle)
-            if isinstance(power, int):
-                kept = self._power.setdefault(uuid, [])
-                kept.append(power)
-                del kept[:-_MOST_READINGS]
-
-    def sample(self) -> Samples:
-        """What every card reads now, with the power readings and driver messages since last."""
-        self.tick()
-        now = self._clock()
-        handles, lost = self._cards()
-        samples = []
-        for uuid, handle in handles.items():
-            self._mark(uuid)
-            samples.append(_sample(handle, uuid, now, tuple(self._power.pop(uuid, ()))))
-        samples += [_gone(gpu, now) for gpu in lost]
-        self._mark(_AT_DRIVER)
-        return Samples(
-            samples=tuple(samples),
-            xids=self._xids(handles),
-            driver=str(nv.nvmlSystemGetDriverVersion()),
-        )
-
-    def _xids(self, handles: dict[str, Any]) -> tuple[tuple[str, int], ...]:
-        try:
-            if self._events is None:
-                self._events = nv.nvmlEventSetCreate()
-        except nv.NVMLError:
-            return ()  # the kernel log is read as well
-        for uuid in handles.keys() - self._watched:
-            self._watched.add(uuid)
-            mask = read(nv.nvmlDeviceGetSupportedEventTypes, handles[uuid])
-            wanted = nv.nvmlEventTypeXidCriticalError & (mask if isinstance(mask, int) else 0)
-            if wanted:
-                read(_register, handles[uuid], wanted, self._events)
-        seen: list[tuple[str, int]] = []
-        while True:
-            try:
-                event = nv.nvmlEventSetWait_v2(self._events, 0)
-            except nv.NVMLError:  # a time-out is the usual answer
-                return tuple(seen)
-            if event.eventType == nv.nvmlEventTypeXidCriticalError:
-                pointer = ctypes.cast(event.device, ctypes.c_void_p).value or 0
-                seen.append((self._pointers.get(pointer, ""), int(event.eventData)))
+# --- the driver ----------------------------------------------------------------------------------
 
 
-def _register(handle: Any, mask: int, events: Any) -> int:
-    nv.nvmlDeviceRegisterEvents(handle, mask, events)
-    return 0
+def open_driver() -> None:
+    """Opens the driver without waking cards it has not attached.
+
+    Raises:
+        DriverError: It cannot be opened.
+    """
+    _ask(nv.nvmlInitWithFlags, nv.NVML_INIT_FLAG_NO_ATTACH)
 
 
-# --- one card ------------------------------------------------------------------------------------
+def card_count() -> int:
+    """How many cards the driver counts, lost ones included.
+
+    Raises:
+        DriverError: It does not say.
+    """
+    return int(_ask(nv.nvmlDeviceGetCount))
 
 
-def _branch() -> str:
+def find_card(index: int) -> tuple[Handle, str]:
+    """A card by the driver's number today, with its UUID.
+
+    Raises:
+        DriverError: The card cannot be reached.
+    """
+    handle = _ask(nv.nvmlDeviceGetHandleByIndex, index)
+    return handle, _text(_ask(nv.nvmlDeviceGetUUID, handle))
+
+
+def driver_version() -> str:
+    """Such as ``580.126.09``.
+
+    Raises:
+        DriverError: It does not say.
+    """
+    return _text(_ask(nv.nvmlSystemGetDriverVersion))
+
+
+def branch() -> str:
     try:
         return _text(nv.nvmlSystemGetDriverBranch().branch)
     except nv.NVMLError:
         return ""
 
 
-def _gpu(handle: Any, uuid: str, index: int) -> Gpu:
-    major, minor = nv.nvmlDeviceGetCudaComputeCapability(handle)
+def nearest_common_point(one: Handle, other: Handle) -> IntReading:
+    """How far apart two cards are on PCIe; the levels are those of `Survey.near`."""
+    return read(nv.nvmlDeviceGetTopologyCommonAncestor, one, other)
+
+
+class Events:
+    """The driver's Xid messages, taken without waiting."""
+
+    def __init__(self) -> None:
+        """Opens nothing yet."""
+        self._set: Any = None
+        self._names: dict[int, str] = {}
+
+    def watch(self, handle: Handle, uuid: str) -> None:
+        """Asks for a card's messages, once; a card that has none is left out.
+
+        The kernel's log is read as well, so a driver without messages is no fault.
+        """
+        pointer = ctypes.cast(handle, ctypes.c_void_p).value or 0
+        if pointer in self._names:
+            return
+        self._names[pointer] = uuid
+        try:
+            if self._set is None:
+                self._set = nv.nvmlEventSetCreate()
+            wanted = nv.nvmlDeviceGetSupportedEventTypes(handle) & nv.nvmlEventTypeXidCriticalError
+            if wanted:
+                nv.nvmlDeviceRegisterEvents(handle, wanted, self._set)
+        except nv.NVMLError:
+            return
+
+    def take(self) -> tuple[tuple[str, int], ...]:
+        """UUID and number of each message since the last call."""
+        seen: list[tuple[str, int]] = []
+        while self._set is not None:
+            try:
+                event = nv.nvmlEventSetWait_v2(self._set, 0)
+            except nv.NVMLError:  # a time-out is the usual answer
+                break
+            if event.eventType == nv.nvmlEventTypeXidCriticalError:
+                pointer = ctypes.cast(event.device, ctypes.c_void_p).value or 0
+                seen.append((self._names.get(pointer, ""), int(event.eventData)))
+        return tuple(seen)
+
+
+# --- one card ------------------------------------------------------------------------------------
+
+
+def read_gpu(handle: Handle, uuid: str, index: int) -> Gpu:
+    """A card's identity, limits and links.
+
+    Raises:
+        DriverError: What every card has cannot be read.
+    """
+    major, minor = _ask(nv.nvmlDeviceGetCudaComputeCapability, handle)
     return Gpu(
         uuid=uuid,
         index=index,
-        name=str(nv.nvmlDeviceGetName(handle)),
-        pci=_sysfs(_text(nv.nvmlDeviceGetPciInfo(handle).busId)),
+        name=_text(_ask(nv.nvmlDeviceGetName, handle)),
+        pci=_sysfs(_text(_ask(nv.nvmlDeviceGetPciInfo, handle).busId)),
         compute=f"{major}.{minor}",
         minor=read(nv.nvmlDeviceGetMinorNumber, handle),
         memory_bytes=read(lambda: nv.nvmlDeviceGetMemoryInfo(handle).total),
@@ -276,21 +227,22 @@ def _gpu(handle: Any, uuid: str, index: int) -> Gpu:
     )
 
 
-def _links(handle: Any) -> tuple[NvLink, ...]:
+def _links(handle: Handle) -> tuple[NvLink, ...]:
     """Its NVLinks; the loop ends at the first number the card does not have."""
     links = []
     for number in range(nv.NVML_NVLINK_MAX_LINKS):
         try:
             active = bool(nv.nvmlDeviceGetNvLinkState(handle, number))
         except nv.NVMLError as error:
-            if int(error.value) in (*_ABSENT, nv.NVML_ERROR_INVALID_ARGUMENT):
+            code = int(error.value)
+            if code in (*_ABSENT, nv.NVML_ERROR_INVALID_ARGUMENT):
                 break
-            raise
+            raise DriverError(code) from error
         links.append(_link(handle, number) if active else NvLink(number=number, active=False))
     return tuple(links)
 
 
-def _link(handle: Any, number: int) -> NvLink:
+def _link(handle: Handle, number: int) -> NvLink:
     kind = read(nv.nvmlDeviceGetNvLinkRemoteDeviceType, handle, number)
     if kind == nv.NVML_NVLINK_DEVICE_TYPE_SWITCH:
         return NvLink(number=number, active=True, to_switch=True)
@@ -301,7 +253,7 @@ def _link(handle: Any, number: int) -> NvLink:
     return NvLink(number=number, active=True, remote_pci=_sysfs(_text(bus_id)))
 
 
-def _field(handle: Any, field: int) -> IntReading:
+def _field(handle: Handle, field: int) -> IntReading:
     """A field value; an unsigned one of any width."""
     try:
         value = nv.nvmlDeviceGetFieldValues(handle, [field])[0]
@@ -315,7 +267,7 @@ def _field(handle: Any, field: int) -> IntReading:
     return int(value.value.ullVal if wide else value.value.uiVal)
 
 
-def _power(handle: Any) -> IntReading:
+def read_power(handle: Handle) -> IntReading:
     """Milliwatts of this moment: the field all architectures share, else the plain reading."""
     instant = _field(handle, _FIELD_POWER_INSTANT)
     if isinstance(instant, int) and instant > 0:
@@ -323,7 +275,7 @@ def _power(handle: Any) -> IntReading:
     return read(nv.nvmlDeviceGetPowerUsage, handle)
 
 
-def _reasons(handle: Any) -> IntReading:
+def _reasons(handle: Handle) -> IntReading:
     """The newer name first, since older drivers know only the other."""
     reasons = read(nv.nvmlDeviceGetCurrentClocksEventReasons, handle)
     if isinstance(reasons, Absent):
@@ -331,7 +283,7 @@ def _reasons(handle: Any) -> IntReading:
     return reasons
 
 
-def _links_active(handle: Any) -> IntReading:
+def _links_active(handle: Handle) -> IntReading:
     active = 0
     for number in range(nv.NVML_NVLINK_MAX_LINKS):
         state = read(nv.nvmlDeviceGetNvLinkState, handle, number)
@@ -343,7 +295,7 @@ def _links_active(handle: Any) -> IntReading:
     return active
 
 
-def _link_errors(handle: Any) -> IntReading:
+def _link_errors(handle: Handle) -> IntReading:
     total = 0
     for number in range(nv.NVML_NVLINK_MAX_LINKS):
         for counter in _LINK_COUNTERS:
@@ -354,15 +306,16 @@ def _link_errors(handle: Any) -> IntReading:
     return total
 
 
-def _ecc(handle: Any, kind: int) -> IntReading:
+def _ecc(handle: Handle, kind: int) -> IntReading:
     return read(nv.nvmlDeviceGetTotalEccErrors, handle, kind, nv.NVML_VOLATILE_ECC)
 
 
-def _pages(handle: Any, cause: int) -> IntReading:
+def _pages(handle: Handle, cause: int) -> IntReading:
     return read(lambda: len(nv.nvmlDeviceGetRetiredPages(handle, cause)))
 
 
-def _sample(handle: Any, uuid: str, now: float, power: tuple[int, ...]) -> Sample:
+def read_sample(handle: Handle, uuid: str, now: float, power: tuple[int, ...]) -> Sample:
+    """Everything that changes while a card runs; each value is absent or lost by itself."""
     limit = read(nv.nvmlDeviceGetEnforcedPowerLimit, handle)
     return Sample(
         at_s=now,
@@ -385,60 +338,3 @@ def _sample(handle: Any, uuid: str, now: float, power: tuple[int, ...]) -> Sampl
         link_errors=_link_errors(handle),
         replays=read(nv.nvmlDeviceGetPcieReplayCounter, handle),
     )
-
-
-def _gone(gpu: LostGpu, now: float) -> Sample:
-    lost = Lost(gpu.code)
-    readings: dict[str, Any] = {
-        name: lost for name in Sample.__struct_fields__ if name not in ("at_s", "uuid", "power_mw")
-    }
-    return Sample(at_s=now, uuid=gpu.uuid, power_mw=(), **readings)
-
-
-# --- the program ---------------------------------------------------------------------------------
-
-
-def _answer(reader: Reader, question: str) -> Survey | Samples | Trouble:
-    try:
-        return reader.survey() if question == "survey" else reader.sample()
-    except nv.NVMLError as error:
-        return trouble(int(error.value))
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Answers lines until the input ends."""
-    place = int(arguments[0])
-
-    def mark(uuid: str) -> None:
-        os.pwrite(place, uuid.encode("ascii").ljust(96), 0)
-
-    reader = Reader(mark, time.monotonic)
-    broken: Trouble | None = None
-    try:
-        reader.start()
-    except nv.NVMLError as error:
-        broken = trouble(int(error.value))
-    waiting = b""
-    watching = False
-    while True:
-        readable, _, _ = select.select([0], [], [], _TICK_S if watching else None)
-        if not readable:
-            try:
-                reader.tick()
-            except nv.NVMLError:
-                watching = False  # the next question says what is wrong
-            continue
-        more = os.read(0, 4096)
-        if not more:
-            return 0
-        waiting += more
-        while b"\n" in waiting:
-            line, _, waiting = waiting.partition(b"\n")
-            question = line.decode("ascii", "replace")
-            watching = broken is None and question == "sample"
-            said = broken or _answer(reader, question)
-            os.write(1, msgspec.json.encode(said) + b"\n")
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

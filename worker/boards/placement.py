@@ -9,7 +9,6 @@ processor on its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
 from itertools import permutations
 from typing import Final
 
@@ -20,103 +19,18 @@ from worker.boards import GIB, Board, Box, Gpu, known
 from worker.boards.llama_rule import board_crossings
 from worker.boards.model_file import ModelHeader
 from worker.boards.packing import Packing, pack
+from worker.boards.plans import CardLoad as CardLoad
+from worker.boards.plans import Decision as Decision
+from worker.boards.plans import Placement as Placement
+from worker.boards.plans import PlanSettings as PlanSettings
+from worker.boards.plans import Shortfall as Shortfall
 from worker.boards.sizes import CacheNeeds, ModelNeeds, cache_needs, needs_of
 
-_MARGIN_BYTES: Final = round(0.3 * GIB)
-_OVERHEAD_BYTES: Final = GIB
 _MOST_HOST_SHARE: Final = 0.85
 _CHECKPOINTS: Final = 32
 """Copies of a state that llama.cpp keeps for each slot."""
 _DENSE_LIMIT: Final = 20_000_000_000
 """Above this a dense model stays under 40 tokens a second on Volta."""
-
-
-class PlanSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a model shall run."""
-
-    context_tokens: int = 32768
-    """Context of one slot."""
-    slots: int = 1
-    key_type: str = "q4_0"
-    value_type: str = "q4_0"
-    ubatch_tokens: int = 512
-    span: str = "never"
-    """``never``, or ``two-boards``."""
-    overhead_bytes: int = _OVERHEAD_BYTES
-    """What a card needs besides weights and cache; the measured value where there is one."""
-    margin_bytes: int = _MARGIN_BYTES
-    cache_ram_mib: int = 8192
-    """Host memory for kv_cache that is in no slot now."""
-    pinned_bytes: int = 0
-    """Host memory locked for transfers."""
-    image_bytes: int = 0
-    """An image reader beside the model; it lies on the first card."""
-    draft_bytes: int = 0
-    """A draft model; it lies on the first card."""
-    cache_bytes_per_token_and_layer: int = 0
-    """For an architecture whose cache is not known: a measured or bounding value."""
-    speculation: str = "none"
-    """none, or a kind that the build knows (``draft-mtp``: the model's own extra layer drafts)."""
-    speculation_flags: tuple[str, ...] = ()
-    """Further flags for it, as the build names them."""
-
-
-class Decision(StrEnum):
-    """What the planner decided."""
-
-    PIN = "pin"
-    SPAN = "span"
-    REFUSE = "refuse"
-
-
-class CardLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """What one card would hold."""
-
-    uuid: str
-    index: int
-    board: str
-    slots: int
-    """Layers, the output counted as one."""
-    load_bytes: int
-    room_bytes: int
-
-
-class Shortfall(msgspec.Struct, frozen=True, kw_only=True):
-    """The first thing that does not fit."""
-
-    where: str
-    """A card in words, or ``host memory``."""
-    uuid: str
-    short_bytes: int
-    board: str
-
-
-class Placement(msgspec.Struct, frozen=True, kw_only=True):
-    """The decision, with everything that follows from it."""
-
-    decision: Decision
-    reason: str
-    boards: tuple[str, ...] = ()
-    cards: tuple[CardLoad, ...] = ()
-    split: tuple[int, ...] = ()
-    """Whole numbers that add up to layers + 1."""
-    crossings: int = 0
-    flags: tuple[str, ...] = ()
-    """For llama-server, all of them said."""
-    engine_flags: tuple[str, ...] = ()
-    """Of these, the ones that an engine's own settings do not say."""
-    environment: dict[str, str] = {}
-    host_bytes: int = 0
-    """Memory of the box it takes."""
-    shortfall: Shortfall | None = None
-    would_fit: tuple[str, ...] = ()
-    """Changes under which it would run."""
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def uuids(self) -> tuple[str, ...]:
-        """The cards in the order in which the engine must see them."""
-        return tuple(card.uuid for card in self.cards)
 
 
 def plan(box: Box, header: ModelHeader, settings: PlanSettings) -> Placement:

@@ -155,7 +155,7 @@ class Probe:
         self._child = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "worker.boards.nvml",
+            "worker.boards.reader",
             str(self._place),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -184,7 +184,7 @@ class Probe:
         return Trouble(
             kind="driver_error",
             reason="the program that reads the cards ended without an answer",
-            next_step="run `python -m worker.boards.nvml 1` by hand to see why",
+            next_step="run `python -m worker.boards.reader 1` by hand to see why",
         )
 
 

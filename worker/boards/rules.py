@@ -10,86 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-import msgspec
-
-from worker.boards import Gpu, Lost, Sample, Severity, known
-from worker.boards.declared import DeclaredBoard
+from worker.boards import Lost, Sample, Severity, known
+from worker.boards.verdicts import Expected, Verdict, count
 
 _LOST: Final = 15
 _HARD_REASONS: Final = {8: "hardware slow-down", 64: "heat", 128: "the power brake"}
 _SOFT_HEAT: Final = 32
 _PAGES_MOST: Final = 60
 """Of 64 that can be retired."""
-
-
-class Thresholds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a reading becomes a verdict."""
-
-    power_warn: float = 1.05
-    """Times the limit in force."""
-    power_pause: float = 1.10
-    power_pause_once: float = 1.25
-    power_readings: int = 3
-    power_within_s: float = 10.0
-    clock_slack_mhz: int = 8
-    clock_hold_s: float = 30.0
-    width_readings: int = 3
-    throttle_hold_s: float = 5.0
-    soft_heat_hold_s: float = 60.0
-    operating_margin_c: int = 3
-    slowdown_margin_c: int = 2
-    heat_readings: int = 3
-    corrected_an_hour: int = 100
-    link_errors_hold_s: float = 600.0
-    failed_readings: int = 3
-
-
-class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """What one card should read."""
-
-    label: str
-    """How people call it."""
-    link_width: int | None = None
-    power_limit_mw: int | None = None
-    clock_cap_mhz: int | None = None
-    links_active: int | None = None
-    slowdown_c: int | None = None
-    operating_most_c: int | None = None
-    memory_most_c: int | None = None
-    uncorrected_before: int = 0
-    """Uncorrected errors that an operator has already seen."""
-    double_pages_before: int = 0
-    """Pages retired before: used cards arrive with a history."""
-    reset_lately: bool = False
-    """Whether the box went down without a clean stop in the last 24 hours."""
-    thresholds: Thresholds = Thresholds()
-
-
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rule found on a card."""
-
-    rule: str
-    severity: Severity
-    uuid: str
-    reason: str
-    next_step: str
-    clears: bool = False
-    """Whether it is over after some clean minutes; otherwise an operator resumes."""
-
-
-def expected_of(gpu: Gpu, board: DeclaredBoard | None) -> Expected:
-    """What a card should read, by its own values and the boards file."""
-    declared_w = board.power_limit_w if board else None
-    return Expected(
-        label=gpu.short,
-        link_width=(board.link_width if board else None) or known(gpu.link_width_most),
-        power_limit_mw=declared_w * 1000 if declared_w is not None else None,
-        clock_cap_mhz=board.sm_clock_cap_mhz if board else None,
-        links_active=sum(link.active for link in gpu.links) or None,
-        slowdown_c=known(gpu.slowdown_c),
-        operating_most_c=known(gpu.operating_most_c),
-        memory_most_c=known(gpu.memory_most_c),
-    )
 
 
 def judge(series: Sequence[Sample], expected: Expected) -> list[Verdict]:
@@ -138,9 +66,9 @@ def _unreachable(series: Sequence[Sample], expected: Expected) -> Verdict | None
             reason=f"{expected.label} is gone from the bus",
             next_step="shut down, check its seat and power connectors (look for soot), start again",
         )
-    count = expected.thresholds.failed_readings
-    failed = [isinstance(sample.reachable, Lost) for sample in series[-count:]]
-    if len(failed) == count and all(failed):
+    enough = expected.thresholds.failed_readings
+    failed = [isinstance(sample.reachable, Lost) for sample in series[-enough:]]
+    if len(failed) == enough and all(failed):
         return Verdict(
             rule="unreadable",
             severity=Severity.PAUSE,
@@ -216,7 +144,7 @@ def _clock(series: Sequence[Sample], expected: Expected) -> Verdict | None:
 
 
 def _width(series: Sequence[Sample], expected: Expected) -> Verdict | None:
-    count = expected.thresholds.width_readings
+    enough = expected.thresholds.width_readings
     steady: list[int] = []
     run, last = 0, None
     for sample in series:
@@ -225,7 +153,7 @@ def _width(series: Sequence[Sample], expected: Expected) -> Verdict | None:
             continue
         run = run + 1 if width == last else 1
         last = width
-        if run >= count and (not steady or steady[-1] != width):
+        if run >= enough and (not steady or steady[-1] != width):
             steady.append(width)
     if not steady or not expected.link_width:
         return None
@@ -234,9 +162,10 @@ def _width(series: Sequence[Sample], expected: Expected) -> Verdict | None:
     if width >= expected.link_width and not flaps:
         return None
     if flaps:
-        reason = f"the PCIe width of {expected.label} changes again and again, now {width} lanes"
+        reason = f"the PCIe width of {expected.label} keeps changing, now {count(width, 'lane')}"
     else:
-        reason = f"{expected.label} has {width} PCIe lanes instead of {expected.link_width}"
+        lanes = count(width, "PCIe lane")
+        reason = f"{expected.label} has {lanes} instead of {expected.link_width}"
     stops = flaps or width <= 1
     return Verdict(
         rule="link_width",
@@ -315,19 +244,19 @@ def _memory(series: Sequence[Sample], expected: Expected) -> Verdict | None:
     corrected = (known(last.ecc_corrected) or 0) - (first or 0)
     severity, clears = Severity.PAUSE, False
     if uncorrected > 0:
-        said = f"had {uncorrected} memory errors that could not be corrected"
+        said = f"had {count(uncorrected, 'memory error')} that could not be corrected"
         step = "restart the engine of this board; answers of the last minutes deserve a look"
     elif known(last.pages_pending):
         said = "has bad memory pages that wait to be left out"
         step = "stop the engine and reload the driver, or restart the box"
     elif double > expected.double_pages_before:
-        said = f"lost {double - expected.double_pages_before} more memory pages"
+        said = f"lost {count(double - expected.double_pages_before, 'more memory page')}"
         step = "reload the driver; if it goes on, change the card"
     elif pages >= _PAGES_MOST:
         said = f"has {pages} of 64 spare memory pages used up"
         step = "change the card soon"
     elif corrected > expected.thresholds.corrected_an_hour:
-        said = f"corrected {corrected} memory errors within the hour"
+        said = f"corrected {count(corrected, 'memory error')} within the hour"
         step = "watch the count; change the card if it grows"
         severity, clears = Severity.WARN, True
     else:
@@ -354,7 +283,7 @@ def _nvlink(series: Sequence[Sample], expected: Expected) -> Verdict | None:
             next_step="shut down and reseat the cards or the NVLink bridge",
         )
     hold = expected.thresholds.link_errors_hold_s
-    counts = [(s.at_s, count) for s in series if (count := known(s.link_errors)) is not None]
+    counts = [(s.at_s, errors) for s in series if (errors := known(s.link_errors)) is not None]
     if not counts or counts[-1][0] - counts[0][0] < hold:
         return None
     marks = [_at(counts, counts[-1][0] - hold * step / 10) for step in range(10, -1, -1)]
@@ -372,7 +301,7 @@ def _nvlink(series: Sequence[Sample], expected: Expected) -> Verdict | None:
 
 def _at(counts: Sequence[tuple[float, int]], when: float) -> int:
     """The last count at or before a moment; the first one where there is none."""
-    before = [count for at, count in counts if at <= when]
+    before = [errors for at, errors in counts if at <= when]
     return before[-1] if before else counts[0][1]
 
 

@@ -23,6 +23,7 @@ from worker.boards import (
     known,
 )
 from worker.boards.declared import Declared, DeclaredBoard
+from worker.boards.verdicts import count
 
 _VOLTA_BRANCH: Final = 580
 """The last driver branch that knows Volta."""
@@ -263,7 +264,7 @@ def _card(gpu: Gpu, board: str, home: DeclaredBoard | None) -> Iterator[Notice]:
         yield Notice(
             severity=Severity.PAUSE if width <= 1 else Severity.WARN,
             kind="link_width",
-            reason=f"{gpu.short} has {width} PCIe lanes instead of {expected}",
+            reason=f"{gpu.short} has {count(width, 'PCIe lane')} instead of {expected}",
             next_step="reseat the card at the next chance; it goes on serving, loading is slower"
             if width > 1
             else "shut down and reseat the card: with one lane it is all but cut off",

@@ -28,8 +28,8 @@ from worker.boards.host import (
     with_host_facts,
 )
 from worker.boards.probe import Probe
-from worker.boards.rules import Thresholds, Verdict, expected_of
 from worker.boards.topology import make_box
+from worker.boards.verdicts import Thresholds, Verdict, expected_of
 
 _AER_A_MINUTE: Final = 10
 _CORRECTED_AN_HOUR: Final = 10

@@ -6,7 +6,7 @@ from worker.boards import Lost, Sample, Samples, Severity, Trouble
 from worker.boards.health import Health
 from worker.boards.host import HostCounts
 from worker.boards.probe import Silent
-from worker.boards.rules import Expected, Thresholds, Verdict
+from worker.boards.verdicts import Expected, Thresholds, Verdict
 from worker.boards.watcher import bus_verdicts, memory_change
 from worker.boards.xid import PROGRAM, XIDS, lookup
 

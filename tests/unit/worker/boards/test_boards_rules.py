@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from worker.boards import Absent, Lost, Sample, Severity
-from worker.boards.rules import Expected, judge
+from worker.boards.rules import judge
+from worker.boards.verdicts import Expected
 
 EXPECTED = Expected(
     label="GPU 4",
