@@ -1,0 +1,182 @@
+"""The Discord client of one bot: what it may hear, and whom it hands what it hears to."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+import discord  # noqa: TID251
+from discord import app_commands  # noqa: TID251
+
+from bot.guild import commands, review, sentences
+from bot.guild.buttons import Act, Press, PressButton, parse
+from bot.guild.counter import Counter, asker_from
+from bot.guild.deliveries import Deliveries
+from bot.guild.desk import Desk
+from bot.guild.gate import Fixed, Gate, Prose, Said
+from bot.guild.pacer import Pace
+from bot.guild.post import Post
+from bot.guild.rights import ActingLine
+from bot.guild.settings import GuildSettings, Mode
+from bot.look import Look, zone
+from bot.words import load
+
+_SYNCED: Final = "synced"
+_CELLS: Final = 60
+"""Wide enough for a phone; Discord wraps lines itself."""
+
+
+def intents(mode: Mode) -> discord.Intents:
+    """What Discord is asked to tell us: a strict bot never sees what people write."""
+    wanted = discord.Intents.none()
+    wanted.guilds = True
+    if mode is Mode.FULL:
+        wanted.guild_messages = True
+        wanted.message_content = True
+    return wanted
+
+
+class GuildClient(discord.Client):
+    """One client's life; a new one is made after every exit."""
+
+    def __init__(
+        self,
+        settings: GuildSettings,
+        line: ActingLine,
+        store: Deliveries,
+        *,
+        trouble: Callable[[str], None],
+        watch_every_s: float = 3.0,
+    ) -> None:
+        """Joins the parts; nothing is opened yet.
+
+        Args:
+            settings: The server and its mode.
+            line: The line to the box.
+            store: What was bound and delivered.
+            trouble: Told the kind of an error that nobody expected.
+            watch_every_s: See `Counter`.
+        """
+        super().__init__(
+            intents=intents(settings.mode),
+            allowed_mentions=discord.AllowedMentions.none(),
+            member_cache_flags=discord.MemberCacheFlags.none(),
+            max_messages=None,
+            proxy=settings.proxy or None,
+        )
+        # The library's log prints bodies and addresses that hold tokens.
+        logging.getLogger("discord").setLevel(logging.CRITICAL + 1)
+        words = sentences.load(settings.language)
+        look = Look(words=load(settings.language), width=_CELLS, zone=zone(settings.zone))
+        post = Post(self, Gate(settings.mode, words), store)
+        self.settings = settings
+        self.desk = Desk(
+            line,
+            post,
+            store,
+            mode=settings.mode,
+            words=words,
+            look=look,
+            pace=Pace(settings.pace_s),
+            trouble=trouble,
+        )
+        self.counter = Counter(
+            line,
+            post,
+            store,
+            self.desk,
+            settings,
+            words=words,
+            look=look,
+            trouble=trouble,
+            watch_every_s=watch_every_s,
+        )
+        self._store = store
+        self._trouble = trouble
+        self._tree = app_commands.CommandTree(self)
+        self._tree.error(self._command_failed)
+        commands.build(self._tree, self.counter)
+
+    async def setup_hook(self) -> None:
+        """Logged in: tells Discord the commands where they changed, and goes on with open work."""
+        self.add_dynamic_items(PressButton)
+        mark = commands.fingerprint(self._tree, self.settings.server)
+        if self._store.fact(_SYNCED) != mark:
+            await self._tree.sync(guild=discord.Object(int(self.settings.server)))
+            self._store.remember(_SYNCED, mark)
+        self.desk.start()
+        self.counter.start()
+
+    async def close(self) -> None:
+        """Ends all work and the client."""
+        await self.desk.stop()
+        await super().close()
+
+    # --- what is heard ---
+
+    async def pressed(self, interaction: discord.Interaction[Any], press: Press) -> None:
+        """A button of ours."""
+        if press.act in (Act.APPROVE, Act.RETURN):
+            await review.open_form(self.counter, interaction, press)
+            return
+        key = f"discord-{interaction.id}"
+        await self.counter.serve(interaction, lambda grant: self.counter.press(grant, press, key))
+
+    async def on_interaction(self, interaction: discord.Interaction[Any]) -> None:
+        """Forms, and buttons of which we know nothing any more."""
+        data: Any = interaction.data or {}
+        custom_id = str(data.get("custom_id", ""))
+        match interaction.type:
+            case discord.InteractionType.modal_submit:
+                press = review.pressed(custom_id)
+                if press is not None:
+                    await review.submitted(self.counter, interaction, press)
+                    return
+            case discord.InteractionType.component if parse(custom_id) is None:
+                pass
+            case _:
+                return
+        post, gone = self.counter.post, Fixed(said=Said.UNKNOWN_BUTTON)
+        await post.answer_at_once(interaction, gone)
+
+    async def on_message(self, message: discord.Message) -> None:
+        """A plain message in a full channel is a question."""
+        if self.settings.mode is not Mode.FULL or message.author.bot or message.guild is None:
+            return
+        if not message.content.strip() and not message.attachments:
+            return
+        channel = message.channel
+        place = channel.parent_id if isinstance(channel, discord.Thread) else channel.id
+        asker = asker_from(message.guild.id, place, message.author)
+        bound = self._store.bound(asker.channel)
+        if bound is None:
+            return
+        key = f"discord-{message.id}"
+        question = message.content.strip()
+        counter = self.counter
+        if message.attachments:
+            said = Prose(text=counter.words("no_files"))
+            await counter.post.say(asker.channel, said, key=f"f{message.id}")
+        if not question:
+            return
+        answering = await counter.outcome(asker, lambda grant: counter.ask(grant, question, key))
+        quiet = (Fixed(said=Said.NOT_FOUND),)  # to somebody who has nothing here, nothing is said
+        taken = isinstance(answering.template, Fixed) and answering.template.said is Said.TAKEN
+        if not taken and answering.template not in quiet:
+            await counter.post.say(
+                asker.channel, answering.template, key=f"e{message.id}", mention=asker.account
+            )
+
+    async def on_error(self, event_method: str, /, *args: Any, **kwargs: Any) -> None:
+        """A handler failed: its kind is told, never what it held."""
+        import sys
+
+        kind = sys.exc_info()[0]
+        self._trouble(kind.__name__ if kind is not None else "error")
+
+    async def _command_failed(
+        self, interaction: discord.Interaction[Any], error: app_commands.AppCommandError
+    ) -> None:
+        self._trouble(type(error).__name__)
+        await self.counter.post.answer_at_once(interaction, Fixed(said=Said.INTERNAL))

@@ -1,0 +1,162 @@
+"""The slash commands of a server. A strict one is offered no option that takes words."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+import discord  # noqa: TID251
+from discord import app_commands  # noqa: TID251
+
+from bot.guild.counter import LISTED, Counter, asker_of
+from bot.guild.settings import Mode
+from protocol.errors import AppError
+
+Here = discord.Interaction[Any]
+Add = Callable[..., Callable[[Callable[..., Any]], Any]]
+_What = app_commands.Choice[str]
+
+WHAT: Final = [_What(name=w, value=w) for w in ("dates", "amounts", "parties", "facts", "all")]
+FORMS: Final = [_What(name=form, value=form) for form in ("md", "json")]
+_QUESTION_CHARS: Final = 4000
+_CHOICE_CHARS: Final = 100
+_CHOICES: Final = 25
+
+
+def build(tree: app_commands.CommandTree[Any], counter: Counter) -> None:
+    """Puts the commands of the server's mode into a tree."""
+    server = discord.Object(int(counter.settings.server))
+    add = functools.partial(tree.command, guild=server)
+    _both(add, counter)
+    if counter.settings.mode is Mode.FULL:
+        _full(add, counter)
+    else:
+        _strict(add, counter)
+
+
+def fingerprint(tree: app_commands.CommandTree[Any], server: str) -> str:
+    """Changes when the set of commands does: Discord is told only then."""
+    commands = tree.get_commands(guild=discord.Object(int(server)))
+    made = [command.to_dict(tree) for command in commands]
+    return hashlib.sha256(
+        json.dumps([server, made], sort_keys=True, default=str).encode()
+    ).hexdigest()
+
+
+def _both(add: Add, counter: Counter) -> None:
+    @add(name="jobs", description="The newest jobs of this matter")
+    async def jobs(here: Here) -> None:
+        await counter.serve(here, counter.jobs)
+
+    @add(name="health", description="How the box is")
+    async def health(here: Here) -> None:
+        await counter.serve(here, counter.health)
+
+    @add(name="help", description="What can be done here")
+    async def help_(here: Here) -> None:
+        await counter.serve(here, counter.help)
+
+
+def _strict(add: Add, counter: Counter) -> None:
+    @add(name="ask", description="Ask in the terminal; states are announced here")
+    async def ask(here: Here) -> None:
+        await counter.serve(here, counter.ask_there)
+
+    @add(name="find", description="Search in the terminal")
+    async def find(here: Here) -> None:
+        await counter.serve(here, counter.find_there)
+
+    @add(name="summarize", description="Summarize the record; read it in the terminal")
+    async def summarize(here: Here) -> None:
+        key = f"discord-{here.id}"
+        await counter.serve(here, lambda grant: counter.summarize(grant, key))
+
+    @add(name="extract", description="A table with places; read it in the terminal")
+    @app_commands.choices(what=WHAT)
+    async def extract(here: Here, what: app_commands.Choice[str]) -> None:
+        key = f"discord-{here.id}"
+        await counter.serve(here, lambda grant: counter.extract(grant, key, what.value))
+
+    @add(name="sources", description="Where to look at the newest reply's places")
+    async def sources(here: Here) -> None:
+        await counter.serve(here, lambda grant: counter.sources(grant, "", None))
+
+    @add(name="cancel", description="Stop a job at work")
+    async def cancel(here: Here) -> None:
+        await counter.serve(here, counter.cancel)
+
+    @add(name="export", description="Write an approved reply to the matter's out folder")
+    @app_commands.choices(form=FORMS)
+    async def export(here: Here, form: app_commands.Choice[str]) -> None:
+        await counter.serve(here, lambda grant: counter.export(grant, form.value))
+
+
+def _full(add: Add, counter: Counter) -> None:
+    async def some_jobs(here: Here, partial: str) -> list[app_commands.Choice[str]]:
+        try:
+            grant = await counter.let_in(asker_of(here), 2.0)
+            found = [job.id for job in await counter.jobs_of(grant, LISTED)]
+        except AppError:
+            return []
+        wanted = partial.strip().upper()
+        return [app_commands.Choice(name=job, value=job) for job in found if wanted in job]
+
+    async def some_documents(here: Here, partial: str) -> list[app_commands.Choice[str]]:
+        try:
+            grant = await counter.let_in(asker_of(here), 2.0)
+            if not counter.desk.full(grant.bound):
+                return []
+            listed = (await counter.documents_of(grant)).documents
+        except AppError:
+            return []
+        open_ones = [each for each in listed if not each.designation and not each.privileged]
+        wanted = partial.strip().casefold()
+        return [
+            app_commands.Choice(name=counter.look.line(each.title)[:_CHOICE_CHARS], value=each.id)
+            for each in open_ones
+            if wanted in each.title.casefold()
+        ][:_CHOICES]
+
+    @add(name="ask", description="Ask the record")
+    async def ask(here: Here, question: app_commands.Range[str, 1, _QUESTION_CHARS]) -> None:
+        key = f"discord-{here.id}"
+        await counter.serve(here, lambda grant: counter.ask(grant, question, key))
+
+    @add(name="find", description="Passages with these words; no model")
+    async def find(here: Here, words: app_commands.Range[str, 1, _QUESTION_CHARS]) -> None:
+        key = f"discord-{here.id}"
+        await counter.serve(here, lambda grant: counter.find(grant, words, key))
+
+    @add(name="summarize", description="A summary of a document, or of the record")
+    @app_commands.autocomplete(document=some_documents)
+    async def summarize(here: Here, document: str = "") -> None:
+        key = f"discord-{here.id}"
+        await counter.serve(here, lambda grant: counter.summarize(grant, key, document))
+
+    @add(name="extract", description="A table with places")
+    @app_commands.choices(what=WHAT)
+    @app_commands.autocomplete(document=some_documents)
+    async def extract(here: Here, what: app_commands.Choice[str], document: str = "") -> None:
+        key = f"discord-{here.id}"
+        await counter.serve(here, lambda grant: counter.extract(grant, key, what.value, document))
+
+    @add(name="sources", description="The places of a reply's items")
+    @app_commands.autocomplete(job=some_jobs)
+    async def sources(
+        here: Here, item: app_commands.Range[int, 1, 100_000] | None = None, job: str = ""
+    ) -> None:
+        await counter.serve(here, lambda grant: counter.sources(grant, job, item))
+
+    @add(name="cancel", description="Stop a job")
+    @app_commands.autocomplete(job=some_jobs)
+    async def cancel(here: Here, job: str = "") -> None:
+        await counter.serve(here, lambda grant: counter.cancel(grant, job))
+
+    @add(name="export", description="Write an approved reply to the matter's out folder")
+    @app_commands.choices(form=FORMS)
+    @app_commands.autocomplete(job=some_jobs)
+    async def export(here: Here, form: app_commands.Choice[str], job: str = "") -> None:
+        await counter.serve(here, lambda grant: counter.export(grant, form.value, job))
