@@ -18,6 +18,7 @@ Source: llama.cpp's ``llama-hparams.cpp`` and its caches; GGUF's list of tensor 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from fractions import Fraction
@@ -60,6 +61,7 @@ _LOOKUPS: Final = ("engram_embd", "per_layer_token_embd")
 """Tables that are looked into, a row a token: the host keeps them."""
 _SHARD: Final = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf$")
 _MOST_LAYERS: Final = 1024
+_MOST_COUNT: Final = 2**40
 
 
 class UnknownCache(BadRequest):
@@ -310,16 +312,22 @@ def _value(header: ModelHeader, name: str) -> Scalar | Sequence[Scalar] | None:
 
 
 def _whole(header: ModelHeader, name: str) -> int:
-    """A whole number; 0 where it is not given or no number. Of a list, the largest."""
+    """A whole number; 0 where it is not given, below zero or no number. Of a list, the largest."""
     said = _value(header, name)
     if isinstance(said, tuple):
-        return max((int(one) for one in said if isinstance(one, int)), default=0)
-    return int(said) if isinstance(said, int | float) else 0
+        return max((_count(one) for one in said), default=0)
+    return _count(said)
 
 
 def _per_layer(header: ModelHeader, name: str, layer: int) -> int:
     said = _value(header, name)
     if isinstance(said, tuple):
-        one = said[layer] if layer < len(said) else 0
-        return int(one) if isinstance(one, int | float) else 0
-    return int(said) if isinstance(said, int | float) else 0
+        return _count(said[layer]) if layer < len(said) else 0
+    return _count(said)
+
+
+def _count(said: object) -> int:
+    """What a header says, as a count: a file may say anything."""
+    if isinstance(said, float) and not math.isfinite(said):
+        return 0
+    return max(0, min(int(said), _MOST_COUNT)) if isinstance(said, int | float) else 0

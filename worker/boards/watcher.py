@@ -49,6 +49,7 @@ class Watcher:
         *,
         poll_s: float = 1.0,
         fresh_s: float = 300.0,
+        counts_s: float = 60.0,
         thresholds: Thresholds | None = None,
         clean_s: float = 600.0,
         sys: Path = _SYS,
@@ -61,6 +62,7 @@ class Watcher:
             poll_s: Seconds between readings.
             fresh_s: Seconds after which the probe's child is replaced: only a new one notices that
                 the driver's files were exchanged under a running box.
+            counts_s: Seconds between looks at the bus and memory counters.
             thresholds: For every card, in place of the defaults.
             kernel_lines: New lines of the kernel's log; ``/dev/kmsg`` where None.
             unclean_start: The box came up after a reset without a clean stop: every board starts
@@ -71,6 +73,7 @@ class Watcher:
         self._on_change = on_change
         self._poll_s = poll_s
         self._fresh_s = fresh_s
+        self._counts_s = counts_s
         self._fresh_at = time.monotonic() + fresh_s
         self._thresholds = thresholds or Thresholds()
         self._clean_s = clean_s
@@ -219,7 +222,7 @@ class Watcher:
     def _host_verdicts(self, now: float) -> list[Verdict]:
         """Bus errors of the cards, by the minute."""
         before = self._counts
-        if before is None or now - before[0] < 60.0:
+        if before is None or now - before[0] < self._counts_s:
             return []
         counts = read_counts(self._by_pci, self._sys)
         self._counts = (now, counts)

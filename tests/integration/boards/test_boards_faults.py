@@ -113,3 +113,39 @@ async def test_after_an_unclean_stop_every_board_waits_for_an_operator(
     await watcher.resume("left")
     await watcher.step()
     assert set(watcher.health.paused) == {"right"}
+
+
+async def test_bus_and_memory_errors_of_the_box_are_heard(
+    library, simulate, open_probe, declared_of, tmp_path
+):
+    box, heard = simulate("build_b"), []
+
+    async def hear(change):
+        heard.append((change.kind, change.board, change.rule))
+
+    card = tmp_path / "bus/pci/devices" / box.described["devices"][5]["pci"]
+    controller = tmp_path / "devices/system/edac/mc/mc0"
+    for path in (card / "aer_dev_correctable", card / "aer_dev_fatal"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("TOTAL 0\n")
+    for name in ("ce_count", "ue_count"):
+        controller.mkdir(parents=True, exist_ok=True)
+        (controller / name).write_text("0\n")
+    watcher = Watcher(
+        open_probe(box), declared_of(box), hear, sys=tmp_path, counts_s=0.0, kernel_lines=list
+    )
+    await watcher.survey()
+    await watcher.step()
+    assert heard == []
+    (card / "aer_dev_correctable").write_text("TOTAL 50\n")
+    await watcher.step()
+    assert heard == [("verdict", "right", "aer_corrected")]
+    (controller / "ue_count").write_text("1\n")
+    await watcher.step()
+    assert heard[-1] == ("verdict", "", "host_memory")
+    (card / "aer_dev_fatal").write_text("TOTAL 1\n")
+    await watcher.step()
+    assert heard[-1] == ("pause", "right", "aer_fatal")
+    count = len(heard)
+    await watcher.step()
+    assert len(heard) == count

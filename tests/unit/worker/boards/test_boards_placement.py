@@ -214,6 +214,18 @@ def test_lookup_tables_need_host_memory():
     assert placement.host_bytes > 110e9
 
 
+def test_host_memory_counts_cache_copies_of_states_and_what_is_locked():
+    header = qwen36_27b()
+    small = PlanSettings(context_tokens=4096, cache_ram_mib=0)
+    base = plan(build_b(), header, small).host_bytes
+    state = cache_needs(header, context_tokens=4096).checkpoint_bytes
+    assert base == needs_of(header).embedding_bytes + 32 * state
+    two = plan(build_b(), header, msgspec.structs.replace(small, slots=2)).host_bytes
+    assert two == base + 32 * state
+    more = msgspec.structs.replace(small, cache_ram_mib=1024, pinned_bytes=5)
+    assert plan(build_b(), header, more).host_bytes == base + GIB + 5
+
+
 def test_a_large_dense_model_on_volta_gets_a_warning():
     warned = plan(build_b(), qwen36_27b(), PlanSettings(context_tokens=4096))
     assert any("40 tokens a second" in warning for warning in warned.warnings)

@@ -6,11 +6,15 @@ from dataclasses import replace
 import pytest
 from gguf import GGUFWriter
 from gguf.constants import GGML_QUANT_SIZES
+from hypothesis import given
+from hypothesis import strategies as st
 
+from bench.board_boxes import build_b
 from bench.board_models import deepseek_v41_flash, gemma4_26b, make_header, qwen36_27b
 from protocol.errors import BadRequest, NotFound
 from worker.boards import GIB, MIB
 from worker.boards.model_file import TensorInfo
+from worker.boards.placement import PlanSettings, plan
 from worker.boards.sizes import (
     _BLOCK,
     UnknownCache,
@@ -136,6 +140,35 @@ def test_an_impossible_number_of_layers_is_refused(count):
     header = make_header("llama", [32], values={})
     with pytest.raises(BadRequest):
         needs_of(replace(header, values=header.values | {"llama.block_count": count}))
+
+
+WILD = st.one_of(
+    st.integers(-(2**63), 2**63),
+    st.floats(),
+    st.text(max_size=5),
+    st.booleans(),
+    st.lists(st.integers(-9, 9), max_size=4).map(tuple),
+)
+KEYS = """embedding_length attention.head_count attention.head_count_kv attention.key_length
+attention.value_length attention.sliding_window attention.sliding_window_pattern
+attention.shared_kv_layers attention.kv_lora_rank rope.dimension_count full_attention_interval
+ssm.state_size ssm.inner_size ssm.group_count ssm.conv_kernel nextn_predict_layers expert_count
+context_length attention.key_length_swa""".split()
+
+
+@given(
+    st.sampled_from(["llama", "gemma3", "gpt-oss", "deepseek2", "qwen35", "odd"]),
+    st.dictionaries(st.sampled_from(KEYS), WILD),
+    st.integers(1, 5),
+)
+def test_a_header_may_say_anything(architecture, said, layers):
+    header = make_header(architecture, [320] * layers, values=said, output=32)
+    try:
+        placement = plan(build_b(), header, PlanSettings(span="two-boards"))
+    except BadRequest:
+        return
+    assert all(0 <= card.load_bytes <= card.room_bytes for card in placement.cards)
+    assert placement.host_bytes >= 0
 
 
 # --- real files -----------------------------------------------------------------------------------
