@@ -131,7 +131,7 @@ class Acts:
 
     def approve(self) -> None:
         """Goes through every item that is not green, then approves the reply that was shown."""
-        self._desk.run_worker(self._approve(), exit_on_error=False)
+        self._desk.spawn(self._approve())
 
     async def _approve(self) -> None:
         desk, answer = self._desk, chosen.answer(self._desk)
@@ -150,7 +150,7 @@ class Acts:
 
     def give_back(self) -> None:
         """Asks for the note, then returns the reply that was shown."""
-        self._desk.run_worker(self._give_back(), exit_on_error=False)
+        self._desk.spawn(self._give_back())
 
     async def _give_back(self) -> None:
         desk, answer = self._desk, chosen.answer(self._desk)
@@ -201,26 +201,16 @@ class Acts:
     # --- search ---
 
     def find(self, words: str, by: int) -> None:
-        """Goes to the next message that holds words, or the one before."""
+        """Goes to the next place in the messages that holds words, or the one before."""
         self._words = words.strip() or self._words
-        desk, wanted = self._desk, self._words.casefold()
-        if not wanted:
+        desk, look = self._desk, self._desk.look
+        if not self._words:
             return
-        rows = desk.messages.rows
-        width = desk.messages.size.width
-        hits = [
-            n for n, row in enumerate(rows)
-            if isinstance(row, Entry) and wanted in row.text(width).casefold()
-        ]  # fmt: skip
-        if not hits:
-            said = desk.look.line(self._words)
-            desk.note(desk.look.words("app.not_found", words=said))
-            return
-        here = desk.messages.cursor
-        after = [n for n in hits if (n > here if by > 0 else n < here)]
-        at = (after[0] if by > 0 else after[-1]) if after else (hits[0] if by > 0 else hits[-1])
-        desk.messages.go(at)
-        desk.note(desk.look.words("app.found", number=hits.index(at) + 1, total=len(hits)))
+        hit = desk.messages.search(self._words, by)
+        if hit is None:
+            desk.note(look.words("app.not_found", words=look.line(self._words)))
+        else:
+            desk.note(look.words("app.found", number=hit[0], total=hit[1]))
 
     # --- single keys, where nothing is written ---
 
@@ -232,7 +222,7 @@ class Acts:
         if desk.focused is desk.composer:
             return
         keys: dict[str, Callable[[], object]] = {
-            "o": self._open, "d": self.views.show_diff, "a": self.approve, "r": self.give_back,
+            "o": self._open, "d": self._compare, "a": self.approve, "r": self.give_back,
             "e": self._export, "c": self.cancel, "t": self.retry, "q": self.reply,
             "/": self._search, "n": self._next, "N": self._before,
         }  # fmt: skip
@@ -244,6 +234,12 @@ class Acts:
     def _open(self) -> None:
         if self._desk.side.finding is not None:
             self.views.source_soon(at_once=True)
+        else:
+            self.views.show_findings()
+
+    def _compare(self) -> None:
+        if self._desk.side.finding is not None:
+            self.views.show_diff()
         else:
             self.views.show_findings()
 

@@ -111,7 +111,8 @@ class TerminalApp(Desk):
         if event.listing is self.messages and self.channel is not None:
             made = self.channel.older()
             if made:
-                self.messages.put(self.channel.entries, cursor=len(made))
+                self.messages.put(self.channel.entries)
+                self.messages.go(len(made))
                 for entry in reversed(made):
                     self.spawn(self.channel.fill(entry))
 

@@ -25,6 +25,9 @@ ENDED: Final = frozenset({JobState.DONE, JobState.FAILED, JobState.STOPPED})
 _AT_ONCE: Final = 12
 """Jobs of before that a channel shows when it opens; the rest comes on asking for it."""
 _MOST_JOBS: Final = 200
+"""Jobs asked for when a channel opens."""
+_NEWEST_JOBS: Final = 20
+"""Jobs asked for when it is only looked at for what is new."""
 _LOADS_AT_ONCE: Final = 3
 
 
@@ -117,9 +120,11 @@ class Channel:
         Raises:
             AppError: The worker is away.
         """
-        result = await self._shared.worker.call(ListJobs(matter=self.matter.id, most=_MOST_JOBS))
+        most = _NEWEST_JOBS if self.jobs else _MOST_JOBS
+        result = await self._shared.worker.call(ListJobs(matter=self.matter.id, most=most))
         assert isinstance(result, Jobs)
-        self.jobs = result.jobs
+        heard = {job.id: job for job in (*self.jobs, *result.jobs)}
+        self.jobs = tuple(heard[ident] for ident in sorted(heard, reverse=True))
         ended = {job.id for job in self.jobs if job.state in ENDED}
         if self._known is None:
             self._known = ended - set(self._shared.outbox.unfinished(self._key))

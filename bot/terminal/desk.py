@@ -217,8 +217,16 @@ class Desk(App[int]):
 
     # --- what goes on behind ---
 
-    def spawn(self, doing: Coroutine[Any, Any, None], entry: Entry | None = None) -> None:
-        """Runs something beside the keys; what goes wrong is said in words, where it belongs."""
+    def spawn(
+        self, doing: Coroutine[Any, Any, None], entry: Entry | None = None, *, instead: str = ""
+    ) -> None:
+        """Runs something beside the keys; what goes wrong is said in words, where it belongs.
+
+        Args:
+            doing: What to run.
+            entry: Where to say what goes wrong; None says it in the last line.
+            instead: What was spawned under this name before is left; empty leaves all going on.
+        """
 
         async def guarded() -> None:
             try:
@@ -228,7 +236,9 @@ class Desk(App[int]):
             except Exception as error:  # ours to mend: never a traceback, which may hold words
                 self._say_failure(Internal(f"this program failed ({type(error).__name__})"), entry)
 
-        self.run_worker(guarded(), exit_on_error=False)
+        self.run_worker(
+            guarded(), group=instead or "beside", exclusive=bool(instead), exit_on_error=False
+        )
 
     def _say_failure(self, error: AppError, entry: Entry | None) -> None:
         blocks = failures.error_blocks(failures.error_value(error), self.look)

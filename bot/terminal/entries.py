@@ -134,10 +134,6 @@ class Entry:
             lines += _progress(self.watch, look)
         return [*lines, ()]
 
-    def text(self, width: int) -> str:
-        """Its words, for the search."""
-        return "\n".join("".join(piece.text for piece in line) for line in self.lines(width))
-
 
 class Talk(Conversation):
     """A conversation whose replies go to its entry as answers, not as blocks of one width."""

@@ -89,6 +89,7 @@ class Listing(ScrollView, can_focus=True):
         self.follows = follows
         self.has_cursor = cursor
         self.cursor = 0
+        self._found = -1
         self._rows: list[Row] = []
         self._laid: list[list[Line]] = []
         self._tops: list[int] = [0]
@@ -237,6 +238,42 @@ class Listing(ScrollView, can_focus=True):
         top = self._tops[min(number, len(self._rows))]
         above = self.scrollable_content_region.height // 3
         self.scroll_to(y=max(0, top - above), animate=False)
+
+    def search(self, words: str, by: int) -> tuple[int, int] | None:
+        """Goes to the next line at which words begin, or the one before, around the ends.
+
+        Args:
+            words: What to look for; case and line ends do not matter.
+            by: 1 for the next one, -1 for the one before.
+
+        Returns:
+            Which one it is, from 1, and how many there are; None where there is none.
+        """
+        hits = self._lines_with(" ".join(words.split()).casefold())
+        if not hits:
+            return None
+        here = self._found if self._found in hits else self._tops[self.cursor] - (by > 0)
+        after = [line for line in hits if (line > here if by > 0 else line < here)]
+        line = (after or hits)[0 if by > 0 else -1]
+        self._put_cursor(bisect_right(self._tops, line) - 1)
+        above = self.scrollable_content_region.height // 3
+        self.scroll_to(y=max(0, line - above), animate=False)
+        self._found = line
+        return hits.index(line) + 1, len(hits)
+
+    def _lines_with(self, wanted: str) -> list[int]:
+        hits: dict[int, None] = {}
+        for number, lines in enumerate(self._laid):
+            text, starts = "", []
+            for line in lines:
+                starts.append(len(text))
+                said = " ".join("".join(piece.text for piece in line).split()).casefold()
+                text += f"{said} " if said else ""
+            at = text.find(wanted)
+            while at >= 0 and wanted:
+                hits[self._tops[number] + bisect_right(starts, at) - 1] = None
+                at = text.find(wanted, at + 1)
+        return list(hits)
 
     # --- inside ---
 

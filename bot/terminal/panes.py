@@ -86,8 +86,11 @@ class JobRow:
             more.append(words("line.board", board=look.line(job.board)))
         if job.reason:
             more.append(look.line(job.reason))
-        said = paragraph(Piece(" · ".join(more), Tone.FAINT), indent=3, hang=3)
-        return lay_out([paragraph(*head, hang=3), said], width)
+        said = [Piece(more[0], Tone.FAINT, whole=True)]
+        for part in more[1:]:
+            said += [Piece(" · ", Tone.FAINT), Piece(part, Tone.FAINT, whole=True)]
+        blocks = [paragraph(*head, hang=3), paragraph(*said, indent=3, hang=3)]
+        return lay_out(blocks, width)
 
 
 _SETTLED: Final = frozenset({ReviewState.APPROVED, ReviewState.FINAL, ReviewState.FILED})

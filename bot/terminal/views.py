@@ -160,7 +160,7 @@ class Views:
                     return
                 await self.beside(f"/open {item.number}", face)
 
-        self._desk.run_worker(fetch(), group="source", exclusive=True, exit_on_error=False)
+        self._desk.spawn(fetch(), instead="source")
 
     def show_diff(self) -> bool:
         """Puts record and reply side by side; False where there is nothing to compare."""

@@ -35,7 +35,11 @@ from protocol.record import (
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 MATTER, OTHER = MatterId("M-7F3K"), MatterId("M-0000")
 OLD, JOB = JobId("J-0DV3K9Q00-0000"), JobId("J-0DV3K9Q2A-7F3K")
-PAGE = "a line of the page\n" * 60 + "Q.  Did you?\nA.  The second time, yes.\nNG-000213\n" + "more of the page\n" * 60
+PAGE = (
+    "a line of the page\n" * 60
+    + "Q.  Did you?\nA.  The second time, yes.\nNG-000213\n"
+    + "more of the page\n" * 60
+)
 TEXT = "She said “The second time, yes.” It shall pay $640."
 RECORD = DocumentInfo(
     id=DocumentId("d1"),
@@ -202,8 +206,14 @@ def screen_text(desk: Desk) -> str:
     )
 
 
+async def say(pilot, line: str) -> None:
+    """Writes a line and sends it."""
+    pilot.app.composer.insert(line)
+    await pilot.press("enter")
+
+
 async def ask_and_wait(pilot, question: str = "When?") -> None:
-    await pilot.press(*question, "enter")
+    await say(pilot, question)
     await settle(pilot, lambda: "[1 ✔]" in screen_text(pilot.app))
 
 
@@ -226,10 +236,10 @@ async def test_progress_fills_one_place_and_other_jobs_go_on_beside_it(worker):
     desk = desk_of(worker)
     async with desk.run_test(size=(100, 40)) as pilot:
         await settle(pilot, lambda: desk.channel is not None)
-        await pilot.press(*"When?", "enter")
+        await say(pilot, "When?")
         await settle(pilot, lambda: "reading (62 %)" in screen_text(desk))
         assert "queued" not in screen_text(desk)
-        await pilot.press(*"/cancel", "enter")
+        await say(pilot, "/cancel")
         await settle(pilot, lambda: worker.all(ask.Cancel))
         assert worker.all(ask.Cancel)[0].job == JOB
         assert "reading (62 %)" in screen_text(desk)
@@ -378,12 +388,14 @@ async def test_an_approval_needs_a_reason_for_every_item_that_is_not_green(worke
         await settle(pilot, lambda: "Approve J-0DV3K9Q2A-7F3K" in screen_text(desk))
         assert "2 ✘ ALTERED" in screen_text(desk)
         assert "1 ✔ VERIFIED:" not in screen_text(desk)
-        await pilot.press(*"the lease is right", "enter", "enter")
+        desk.focused.value = "the lease is right"
+        await pilot.press("enter", "enter")
         await settle(pilot, lambda: "Item 3 needs a reason" in screen_text(desk))
         assert not worker.all(ask.Decide)
         approved = msgspec.structs.replace(answer, review=ReviewState.APPROVED)
         worker.results[ask.GetAnswer] = ask.AnswerIs(answer=approved)
-        await pilot.press(*"page seen", "ctrl+s")
+        desk.focused.value = "page seen"
+        await pilot.press("ctrl+s")
         await settle(pilot, lambda: worker.all(ask.Decide))
         sent = worker.all(ask.Decide)[0]
         assert sent.acknowledged == {2: "the lease is right", 3: "page seen"}
@@ -400,7 +412,7 @@ async def test_an_approval_that_is_left_decides_nothing(worker):
     async with desk.run_test(size=(100, 40)) as pilot:
         await settle(pilot, lambda: desk.channel is not None)
         await ask_and_wait(pilot)
-        await pilot.press(*"/approve", "enter")
+        await say(pilot, "/approve")
         await settle(pilot, lambda: "Approve J-" in screen_text(desk))
         await pilot.press("escape")
         await settle(pilot, lambda: len(desk.screen_stack) == 1)
@@ -465,7 +477,8 @@ async def test_what_is_being_written_stays_in_its_channel(worker):
     desk = desk_of(worker)
     async with desk.run_test(size=(60, 24)) as pilot:
         await settle(pilot, lambda: desk.channel is not None)
-        await pilot.press(*"half a ques", "ctrl+n")
+        desk.composer.insert("half a ques")
+        await pilot.press("ctrl+n")
         await settle(pilot, lambda: desk.channel is desk.channels[1])
         assert desk.composer.text == ""
         await pilot.press("ctrl+p")
@@ -509,8 +522,14 @@ async def test_search_reply_and_again(worker):
     async with desk.run_test(size=(100, 40)) as pilot:
         await settle(pilot, lambda: desk.channel is not None)
         await ask_and_wait(pilot)
-        await pilot.press("ctrl+f", *"second time", "enter")
+        await pilot.press("ctrl+f")
+        desk.query_one("#search").value = "second time"
+        await pilot.press("enter")
         await settle(pilot, lambda: "1 of 1" in screen_text(desk))
+        await pilot.press("ctrl+f")
+        desk.query_one("#search").value = "no such"
+        await pilot.press("enter")
+        await settle(pilot, lambda: "not found: no such" in screen_text(desk))
         assert desk.messages.has_focus
         await pilot.press("t")
         await settle(pilot, lambda: len(worker.all(ask.Ask)) == 2)
@@ -528,7 +547,7 @@ async def test_a_lost_line_and_a_refusal_are_said_in_words(worker):
     async with desk.run_test(size=(100, 40)) as pilot:
         await settle(pilot, lambda: desk.channel is not None)
         worker.results[ask.Ask] = Unavailable("the worker is away", next_step="try again")
-        await pilot.press(*"When?", "enter")
+        await say(pilot, "When?")
         await settle(pilot, lambda: "✘ FAILED  the worker is away" in screen_text(desk))
         up[0] = False
         desk._poll()
@@ -540,7 +559,7 @@ async def test_a_mistake_of_ours_ends_without_words_of_the_case(worker, capsys):
     desk = desk_of(worker)
     async with desk.run_test(size=(100, 40)) as pilot:
         await settle(pilot, lambda: desk.channel is not None)
-        await pilot.press(*"SECRET", "enter")
+        await say(pilot, "SECRET")
         await settle(pilot, lambda: "this program failed (RuntimeError)" in screen_text(desk))
     assert "SECRET" not in "".join(capsys.readouterr())
 
@@ -553,3 +572,65 @@ async def test_korean(worker):
         seen = screen_text(desk)
         assert "초안" in seen
         assert all(cells(line) <= 80 for line in seen.splitlines())
+
+
+async def test_a_mistake_in_the_app_itself_ends_it_without_a_traceback(worker, capsys):
+    desk = desk_of(worker)
+
+    async def goes_wrong() -> None:
+        async with desk.run_test(size=(100, 40)) as pilot:
+            await settle(pilot, lambda: desk.channel is not None)
+            desk._handle_exception(RuntimeError("SECRET"))
+            await pilot.pause()
+
+    with pytest.raises(RuntimeError):
+        await goes_wrong()
+    assert isinstance(desk.failure, RuntimeError)
+    assert not desk._exit_renderables
+    assert "SECRET" not in "".join(capsys.readouterr())
+
+
+# --- much of it -----------------------------------------------------------------------------------
+
+
+async def test_a_list_to_go_through_that_is_longer_than_the_screen_can_be_gone_through(
+    worker, answer, make_item
+):
+    many = tuple(
+        make_item(n, TEXT, "$640", Verdict.CHECK, kind=ItemKind.AMOUNT, reason="By OCR")
+        for n in range(1, 31)
+    )
+    worker.bodies[JOB][-1] = msgspec.structs.replace(
+        worker.bodies[JOB][-1], answer=msgspec.structs.replace(answer, items=many)
+    )
+    desk = desk_of(worker)
+    async with desk.run_test(size=(60, 20)) as pilot:
+        await settle(pilot, lambda: desk.channel is not None)
+        await say(pilot, "When?")
+        await settle(pilot, lambda: "[30 ≈]" in screen_text(desk) or desk.channel.entries[0].ended)
+        await say(pilot, "/approve")
+        await settle(pilot, lambda: "Ctrl+S approve" in screen_text(desk))
+        for n in range(1, 31):
+            desk.screen.query_one(f"#reason-{n}").value = f"seen {n}"
+        desk.screen.query_one("#reason-30").focus()
+        await settle(pilot, lambda: "30 ≈ CHECK" in screen_text(desk))
+        assert "Ctrl+S approve" in screen_text(desk)
+        await pilot.press("enter")
+        await settle(pilot, lambda: worker.all(ask.Decide))
+        assert worker.all(ask.Decide)[0].acknowledged == {n: f"seen {n}" for n in range(1, 31)}
+
+
+async def test_older_jobs_come_when_one_goes_up(worker):
+    made = [JobId(f"J-0DV3K9{n:03d}-0000") for n in range(30)]
+    worker.jobs[MATTER] = tuple(a_job(job, ask.JobState.DONE) for job in reversed(made))
+    desk = desk_of(worker)
+    async with desk.run_test(size=(100, 40)) as pilot:
+        await settle(pilot, lambda: desk.channel is not None and len(desk.channel.entries) == 12)
+        await settle(pilot, lambda: all(entry.ended for entry in desk.channel.entries))
+        assert desk.channel.entries[-1].job == made[-1]
+        desk.messages.focus()
+        await pilot.press("home", "up")
+        await settle(pilot, lambda: len(desk.channel.entries) == 24)
+        assert [entry.job for entry in desk.channel.entries] == made[6:]
+        # What was on top is still in view.
+        assert desk.messages.row.job == made[18]
