@@ -297,8 +297,9 @@ def create(folder: Path, matter: Matter, *, index_in_memory: bool = False) -> Op
     """
     if (folder / "matter.json").exists():
         raise Conflict("the matter exists already")
-    for part in (folder, folder / "originals", folder / "index" / "quotes", folder / "out"):
-        part.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for part in ("originals", "index", "index/quotes", "out"):
+        (folder / part).mkdir(mode=0o700, exist_ok=True)
     _write_manifest(folder, Manifest(matter=matter))
     return OpenMatter(folder, index_in_memory=index_in_memory)
 

@@ -190,6 +190,6 @@ def test_a_durable_write_replaces_the_whole_file(tmp_path: Path) -> None:
 
 
 def test_folders_are_for_the_owner_alone(empty_matter) -> None:
-    for folder in (empty_matter.folder, empty_matter.originals, empty_matter.out):
+    for folder in (empty_matter.folder, *(p for p in empty_matter.folder.rglob("*") if p.is_dir())):
         assert folder.stat().st_mode & 0o077 == 0
     assert (empty_matter.folder / "record.sqlite").stat().st_mode & 0o077 == 0
