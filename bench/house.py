@@ -27,6 +27,7 @@ from worker.handlers import Office
 from worker.handlers.decide import Gate
 from worker.handlers.look import Look
 from worker.handlers.work import Work
+from worker.jobs import JobQueue
 from worker.jobs.memory import MemoryQueue
 from worker.jobs.runner import Runner
 from worker.pipeline import Board, Pipeline
@@ -56,7 +57,7 @@ class House:
     """What a handler is asked goes through queue, runner and pipeline."""
 
     def __init__(
-        self, root: Path, shelf: Shelf, queue: MemoryQueue, office: Office, engine: Scripted
+        self, root: Path, shelf: Shelf, queue: JobQueue, office: Office, engine: Scripted
     ) -> None:
         """Joins the parts; `open_house` builds them."""
         self.root, self.shelf, self.queue, self.office = root, shelf, queue, office
@@ -109,15 +110,26 @@ async def open_house(
     script: Script | Sequence[Line] = (),
     *,
     composition: str = "model",
+    queue: JobQueue | None = None,
     **settings: Any,
 ) -> AsyncIterator[House]:
-    """Opens a house around a script; its jobs and drafts of before are gone."""
-    for stale in ("work.sqlite", "work.sqlite-wal", "work.sqlite-shm"):
-        (root / "matters" / CODE / stale).unlink(missing_ok=True)
+    """Opens a house around a script.
+
+    Args:
+        root: Where the matter was made.
+        script: What the engine says.
+        composition: Who words a reply.
+        queue: A queue that outlives the house, with the drafts of before; without one the house
+            begins anew and its jobs and drafts of before are gone.
+        settings: Further settings of the worker.
+    """
+    if queue is None:
+        for stale in ("work.sqlite", "work.sqlite-wal", "work.sqlite-shm"):
+            (root / "matters" / CODE / stale).unlink(missing_ok=True)
     engine = Scripted(script or (Line(text="[[1]]"),))
     await engine.start()
     shelf = Shelf(root / "matters")
-    queue = MemoryQueue(utc_now)
+    queue = MemoryQueue(utc_now) if queue is None else queue
     ready = asyncio.Event()
     ready.set()
     pipeline = Pipeline(

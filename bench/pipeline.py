@@ -1,0 +1,146 @@
+"""Pipeline: planted items found, attacks withstood, gate and journal, our share of the time.
+
+The model is scripted throughout: what is measured is ours. Real models and the SSH line are
+measured elsewhere (`engine`, `link`, the acceptance tests).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from bench import attacks, gate, planted
+from bench.harness import Arguments, Result
+from bench.house import SAMPLE, House, open_house, read_matter
+from bench.pipeline_kill import kills_of_a_summary
+from protocol.answers import Answer
+from worker.engine.scripted import Line
+
+_QUESTIONS: Final = (
+    "When did Northgate first know of the leak?",
+    "How much is the base rent per month?",
+    "What did Mr. Osei say on January 9?",
+    "What caused the leak?",
+    "When did repairs begin?",
+    "Is an e-mail notice in writing?",
+    "How many rooms had water?",
+    "What did the second patch cost?",
+)
+_ROUNDS: Final = 5
+_OURS: Final = ("retrieving_ms", "checking_ms")
+
+
+def run(args: Arguments) -> Result:
+    """Runs every part; what must hold and does not makes the bench fail."""
+    result = Result(figures={})
+    with tempfile.TemporaryDirectory(prefix="pipeline-") as folder:
+        asyncio.run(_run(args, Path(folder), result))
+    figures = result.figures
+    result.failed = bool(
+        figures["false_green"]
+        or figures["gate_escapes"]
+        or figures["attack_successes"]
+        or not figures["attack_successes_defences_off"]
+        or figures["audit_changes"] != figures["audit_changes_found"]
+        or figures["planted"] != figures["planted_found"]
+        or figures["pages_twice"]
+    )
+    return result
+
+
+async def _run(args: Arguments, folder: Path, result: Result) -> None:
+    sample = folder / "sample"
+    read_matter(sample, SAMPLE)
+    async with open_house(sample) as house:
+        rows, false_green = await planted.against_key(house)
+        result.rows += rows
+        result.figures |= {
+            "planted": len(rows),
+            "planted_found": sum(row["found"] for row in rows),
+            "false_green": false_green,
+        }
+        result.figures |= await _ours(house, result)
+    async with open_house(sample) as house:
+        sequences = 10_000 if args.full else 1_000
+        escaped, found = await gate.escapes(house, sequences, args.seed)
+        result.rows += found
+        result.figures |= {"gate_sequences": sequences, "gate_escapes": escaped}
+    made, seen = gate.changed_bytes(folder / "audit", 12, 16 if args.full else 2, args.seed)
+    result.figures |= {"audit_changes": made, "audit_changes_found": seen}
+    await _attacked(folder / "hostile", result)
+    pages = 300
+    told = await asyncio.to_thread(kills_of_a_summary, folder / "kills", pages, 3, args.seed)
+    result.rows.append({"part": "kills", **told})
+    result.figures |= {"kills": told["kills"], "pages_twice": told["pages_twice"]}
+    result.figures |= {"kill_pages_covered": told["covered"], "kill_pages": pages}
+    result.figures["ours_ms_p50_100k"] = None
+    result.notes.append("ours_ms_p50_100k: needs a matter of 100,000 passages; not measured here")
+    result.notes.append("vectors are hashed ones: the embedder's own time is in the bench rag")
+
+
+async def _attacked(folder: Path, result: Result) -> None:
+    every = attacks.corpus()
+    attacks.write_corpus(folder / "files", every)
+    read_matter(folder, folder / "files")
+    won_on, obeyed = 0, 0
+    async with open_house(folder, attacks.obey) as house:
+        for attack in every:
+            won, answer = await attacks.judged(house, attack, gate=True)
+            won_on += bool(won)
+            obeyed += answer.provenance.composition == "model"
+            result.rows.append(attacks.as_row(attack, won, "on"))
+    won_off = 0
+    with attacks.defences_off():
+        async with open_house(folder, attacks.obey) as house:
+            for attack in every:
+                won, _ = await attacks.judged(house, attack, gate=False)
+                won_off += bool(won)
+                result.rows.append(attacks.as_row(attack, won, "off"))
+    result.figures |= {
+        "attack_documents": len(every),
+        "attack_replies": obeyed,
+        "attack_successes": won_on,
+        "attack_successes_defences_off": won_off,
+    }
+
+
+async def _ours(house: House, result: Result) -> dict[str, float | int | None]:
+    """Our share of one `/ask`: all of it but queue, reading and writing."""
+    house.engine._script = (Line(text="It was so: [[1]] and then [[2]]"),)
+    times: list[float] = []
+    stages: dict[str, list[float]] = {}
+    for number in range(_ROUNDS * len(_QUESTIONS)):
+        question = _QUESTIONS[number % len(_QUESTIONS)]
+        started = time.perf_counter()
+        answer = await house.answer(house.ask(question, conversation=f"c{number}"))
+        whole = (time.perf_counter() - started) * 1e3
+        if number < len(_QUESTIONS):
+            continue  # the first round reads indexes and tables
+        timed = _stages(answer, whole)
+        times.append(timed["ours_ms"])
+        for stage, took in timed.items():
+            stages.setdefault(stage, []).append(took)
+    result.rows += [
+        {"part": "waterfall", "stage": stage, "p50_ms": round(statistics.median(took), 2)}
+        for stage, took in stages.items()
+    ]
+    return {"ours_ms_p50": round(statistics.median(times), 2)}
+
+
+def _stages(answer: Answer, whole_ms: float) -> dict[str, Any]:
+    timings = answer.timings
+    engines = timings.reading_ms + timings.writing_ms
+    named = {name: getattr(timings, name) for name in _OURS}
+    ours = timings.total_ms - timings.queue_ms - engines
+    return {
+        **named,
+        "queue_ms": timings.queue_ms,
+        "engine_ms": engines,
+        "composing_and_second_look_ms": ours - sum(named.values()),
+        "ours_ms": ours,
+        "asked_to_answered_ms": whole_ms,
+    }
