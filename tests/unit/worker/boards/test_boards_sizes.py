@@ -102,6 +102,12 @@ def test_a_hybrid_grows_in_every_fourth_layer_and_keeps_a_state_in_the_others():
     assert sum(two.layers) - 2 * two.checkpoint_bytes == sum(cache.layers) - cache.checkpoint_bytes
 
 
+def test_the_last_of_each_four_layers_is_the_one_that_grows():
+    short, long = (cache_needs(qwen36_27b(), context_tokens=at).layers for at in (4096, 8192))
+    grown = [at for at, (one, other) in enumerate(zip(short, long, strict=True)) if one != other]
+    assert grown == list(range(3, 64, 4))
+
+
 def test_an_unlisted_architecture_is_not_guessed_but_a_bound_is_taken():
     with pytest.raises(UnknownCache):
         cache_needs(deepseek_v41_flash(), context_tokens=4096)
