@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import sys
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -11,18 +14,21 @@ from discord import app_commands  # noqa: TID251
 
 from bot.guild import commands, review, sentences
 from bot.guild.buttons import Act, Press, PressButton, parse
-from bot.guild.counter import Counter, asker_from
+from bot.guild.counter import MESSAGE, Counter, asker_from
 from bot.guild.deliveries import Deliveries
 from bot.guild.desk import Desk
 from bot.guild.gate import Fixed, Gate, Prose, Said
 from bot.guild.pacer import Pace
 from bot.guild.post import Post
-from bot.guild.rights import ActingLine
+from bot.guild.rights import ActingLine, Asker
 from bot.guild.settings import GuildSettings, Mode
 from bot.look import Look, zone
 from bot.words import load
 
 _SYNCED: Final = "synced"
+_SEEN: Final = "seen"
+_MISSED: Final = 200
+"""Messages of a channel that are caught up with after a time without a bot."""
 _CELLS: Final = 60
 """Wide enough for a phone; Discord wraps lines itself."""
 
@@ -58,6 +64,8 @@ class GuildClient(discord.Client):
             trouble: Told the kind of an error that nobody expected.
             watch_every_s: See `Counter`.
         """
+        # The library's log prints bodies and addresses that hold tokens.
+        logging.getLogger("discord").setLevel(logging.CRITICAL + 1)
         super().__init__(
             intents=intents(settings.mode),
             allowed_mentions=discord.AllowedMentions.none(),
@@ -65,8 +73,6 @@ class GuildClient(discord.Client):
             max_messages=None,
             proxy=settings.proxy or None,
         )
-        # The library's log prints bodies and addresses that hold tokens.
-        logging.getLogger("discord").setLevel(logging.CRITICAL + 1)
         words = sentences.load(settings.language)
         look = Look(words=load(settings.language), width=_CELLS, zone=zone(settings.zone))
         post = Post(self, Gate(settings.mode, words), store)
@@ -94,6 +100,7 @@ class GuildClient(discord.Client):
         )
         self._store = store
         self._trouble = trouble
+        self._in_order: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._tree = app_commands.CommandTree(self)
         self._tree.error(self._command_failed)
         commands.build(self._tree, self.counter)
@@ -107,6 +114,9 @@ class GuildClient(discord.Client):
             self._store.remember(_SYNCED, mark)
         self.desk.start()
         self.counter.start()
+        if self.settings.mode is Mode.FULL:
+            for bound in self._store.all_bound():
+                self.desk.run(self._catch_up(bound.channel))
 
     async def close(self) -> None:
         """Ends all work and the client."""
@@ -124,54 +134,73 @@ class GuildClient(discord.Client):
         await self.counter.serve(interaction, lambda grant: self.counter.press(grant, press, key))
 
     async def on_interaction(self, interaction: discord.Interaction[Any]) -> None:
-        """Forms, and buttons of which we know nothing any more."""
+        """Forms, and buttons that the library does not pass on: unknown, or gone meanwhile."""
         data: Any = interaction.data or {}
         custom_id = str(data.get("custom_id", ""))
-        match interaction.type:
-            case discord.InteractionType.modal_submit:
-                press = review.pressed(custom_id)
-                if press is not None:
-                    await review.submitted(self.counter, interaction, press)
-                    return
-            case discord.InteractionType.component if parse(custom_id) is None:
-                pass
-            case _:
+        if interaction.type is discord.InteractionType.modal_submit:
+            press = review.pressed(custom_id)
+            if press is not None:
+                await review.submitted(self.counter, interaction, press)
                 return
-        post, gone = self.counter.post, Fixed(said=Said.UNKNOWN_BUTTON)
-        await post.answer_at_once(interaction, gone)
+        elif interaction.type is discord.InteractionType.component:
+            press = parse(custom_id)
+            if press is not None:
+                if not _stands_on(interaction.message, custom_id):
+                    await self.pressed(interaction, press)
+                return
+        else:
+            return
+        gone = Fixed(said=Said.UNKNOWN_BUTTON)
+        await self.counter.post.answer_at_once(interaction, gone)
 
     async def on_message(self, message: discord.Message) -> None:
-        """A plain message in a full channel is a question."""
-        if self.settings.mode is not Mode.FULL or message.author.bot or message.guild is None:
-            return
-        if not message.content.strip() and not message.attachments:
+        """A plain message in a full channel is a question; heard in order, each once."""
+        if self.settings.mode is not Mode.FULL or message.guild is None:
             return
         channel = message.channel
         place = channel.parent_id if isinstance(channel, discord.Thread) else channel.id
-        asker = asker_from(message.guild.id, place, message.author)
-        bound = self._store.bound(asker.channel)
-        if bound is None:
+        if self._store.bound(str(place)) is None:
             return
-        key = f"discord-{message.id}"
+        async with self._in_order[str(channel.id)]:
+            await self._hear(message, asker_from(message.guild.id, place, message.author))
+            self._store.remember(f"{_SEEN} {channel.id}", str(message.id))
+
+    async def _hear(self, message: discord.Message, asker: Asker) -> None:
         question = message.content.strip()
+        if message.author.bot or not (question or message.attachments):
+            return
         counter = self.counter
         if message.attachments:
             said = Prose(text=counter.words("no_files"))
             await counter.post.say(asker.channel, said, key=f"f{message.id}")
         if not question:
             return
+        key = f"{MESSAGE}{message.id}"
         answering = await counter.outcome(asker, lambda grant: counter.ask(grant, question, key))
-        quiet = (Fixed(said=Said.NOT_FOUND),)  # to somebody who has nothing here, nothing is said
-        taken = isinstance(answering.template, Fixed) and answering.template.said is Said.TAKEN
-        if not taken and answering.template not in quiet:
-            await counter.post.say(
-                asker.channel, answering.template, key=f"e{message.id}", mention=asker.account
-            )
+        template = answering.template
+        # To somebody who has nothing here, nothing is said; a job speaks for itself.
+        if isinstance(template, Fixed) and template.said in (Said.NOT_FOUND, Said.TAKEN):
+            return
+        await counter.post.say(asker.channel, template, key=f"e{message.id}", mention=asker.account)
+
+    async def _catch_up(self, channel: str) -> None:
+        """What was written while nobody listened."""
+        place = self.get_partial_messageable(int(channel), guild_id=int(self.settings.server))
+        seen = self._store.fact(f"{_SEEN} {channel}")
+        if not seen:  # the first start: what was written before is not for us
+            newest = [message.id async for message in place.history(limit=1)]
+            self._store.remember(f"{_SEEN} {channel}", str(newest[0] if newest else 1))
+            return
+        after = discord.Object(int(seen))
+        async for message in place.history(limit=_MISSED, after=after, oldest_first=True):
+            async with self._in_order[channel]:
+                asker = asker_from(int(self.settings.server), int(channel), message.author)
+                await self._hear(message, asker)
+                if int(self._store.fact(f"{_SEEN} {channel}")) < message.id:
+                    self._store.remember(f"{_SEEN} {channel}", str(message.id))
 
     async def on_error(self, event_method: str, /, *args: Any, **kwargs: Any) -> None:
         """A handler failed: its kind is told, never what it held."""
-        import sys
-
         kind = sys.exc_info()[0]
         self._trouble(kind.__name__ if kind is not None else "error")
 
@@ -180,3 +209,13 @@ class GuildClient(discord.Client):
     ) -> None:
         self._trouble(type(error).__name__)
         await self.counter.post.answer_at_once(interaction, Fixed(said=Said.INTERNAL))
+
+
+def _stands_on(message: discord.Message | None, custom_id: str) -> bool:
+    """Whether a message still has the button; the library passes on those only."""
+    rows = message.components if message is not None else []
+    return any(
+        getattr(button, "custom_id", None) == custom_id
+        for row in rows
+        for button in getattr(row, "children", ())
+    )

@@ -46,6 +46,8 @@ from protocol.jobs import (
     WorkRequest,
 )
 
+MESSAGE: Final = "message-"
+"""Begins the key of a request that was a plain message: what was cut off is read there again."""
 LISTED: Final = 10
 """Jobs in a list."""
 _BUTTONS: Final = 5
@@ -300,7 +302,8 @@ class Counter:
         return result
 
     async def _taken(self, request: WorkRequest, grant: Grant) -> Answering:
-        job = await self.desk.submit(request, grant)
+        noted = not request.key.startswith(MESSAGE)
+        job = await self.desk.submit(request, grant, noted=noted)
         return self._fixed(Said.TAKEN, grant, job)
 
     async def _job(self, grant: Grant, code: str) -> JobId:

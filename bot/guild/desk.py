@@ -118,14 +118,21 @@ class Desk:
 
     # --- requests ---
 
-    async def submit(self, request: WorkRequest, grant: Grant) -> JobId:
+    async def submit(self, request: WorkRequest, grant: Grant, *, noted: bool = True) -> JobId:
         """Sends a request to the box and sees to it that its reply arrives.
+
+        Args:
+            request: What is asked.
+            grant: Who asks where.
+            noted: Whether a start after a cut tells him that it may not have been taken; for what
+                is not read again by itself.
 
         Raises:
             AppError: The box refused it or cannot be reached.
         """
         channel, account = grant.bound.channel, grant.account
-        self._store.begin(Intake(key=request.key, channel=channel, account=account))
+        if noted:
+            self._store.begin(Intake(key=request.key, channel=channel, account=account))
         try:
             accepted = await self._line.call(request, acting_for=account)
         except Unavailable:
