@@ -1,7 +1,7 @@
 """Watches the boards while the worker runs: asks the probe, tells what changed, pauses boards.
 
 The watcher decides nothing itself: `health` does. It never sets anything on a card. What it calls
-(`on_change`) joins it to the queue: a paused board's queue takes no new job, and with severity
+(`pausing`) joins it to the queue: a paused board's queue takes no new job, and with severity
 ``pause`` the running one should be stopped, so that it goes on elsewhere or later.
 """
 
@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from protocol.errors import AppError
 from worker.boards import Box, Samples, Severity, Trouble
 from worker.boards.declared import Declared
 from worker.boards.health import Change, Health, resumed
@@ -84,6 +85,7 @@ class Watcher:
         self._by_pci: dict[str, str] = {}
         self._counts: tuple[float, HostCounts] | None = None
         self._memory: tuple[float, HostCounts] | None = None
+        self._untold: list[Change] = []
         self._held: tuple[str, ...] = ()
         """Boards paused because the driver could not be asked at all."""
         self.box: Box | None = None
@@ -238,8 +240,14 @@ class Watcher:
         return found
 
     async def _tell(self, changes: Iterable[Change]) -> None:
-        for change in changes:
-            await self._on_change(change)
+        """Tells what changed, in order; what could not be told is told again in the next round."""
+        self._untold += changes
+        while self._untold:
+            try:
+                await self._on_change(self._untold[0])
+            except AppError:
+                return
+            del self._untold[0]
 
 
 def bus_verdicts(before: HostCounts, now: HostCounts, by_pci: dict[str, str]) -> list[Verdict]:
