@@ -34,6 +34,8 @@ from protocol.jobs import ListMatters, Matters
 
 _POLL_S: Final = 2.0
 """Seconds between two looks at the jobs of a matter; every other look is at another matter."""
+_BEGIN_EVERY: Final = 3
+"""Looks between two tries to open a matter, while none could be opened."""
 _MATTERS_EVERY: Final = 15
 """Looks at jobs between two looks at the list of matters."""
 
@@ -112,10 +114,21 @@ class Desk(App[int]):
         """Opens the matter, then keeps looking for what is new."""
         self.composer.focus()
         self._head()
-        self.spawn(self._begin())
+        self.spawn(self._begin(), instead="begin")
         self.set_interval(_POLL_S, self._poll)
 
     async def _begin(self) -> None:
+        try:
+            await self._open_first()
+        except AppError as error:
+            self._stands(error)
+
+    def _stands(self, error: AppError) -> None:
+        """Says what went wrong in the place of the messages, until a later try goes well."""
+        blocks = failures.error_blocks(failures.error_value(error), self.look)
+        self.messages.put([Blocks(blocks)])
+
+    async def _open_first(self) -> None:
         await self._list_matters()
         if not self.channels:
             text = self.look.words("chat.no_matters")
@@ -161,6 +174,8 @@ class Desk(App[int]):
         """Shows a channel; what was being written in the one before stays there."""
         if self.channel is not None:
             self.channel.draft = self.composer.text
+        elif not channel.draft:
+            channel.draft = self.composer.text
         self.channel = channel
         self.close_side()
         self.screen.remove_class("listing")
@@ -168,9 +183,14 @@ class Desk(App[int]):
         self.matters.go(self.channels.index(channel))
         self._head()
         if not channel.opened:
-            made = await channel.open()
+            self.messages.put([])
+            try:
+                made = await channel.open()
+            except AppError as error:
+                self._stands(error)
+                return
             for entry in reversed(made):
-                self.spawn(channel.fill(entry))
+                self.spawn(channel.fill(entry), entry)
         channel.read()
         self.matters.renewed(channel)
         if self.channel is channel:
@@ -249,18 +269,24 @@ class Desk(App[int]):
 
     def _poll(self) -> None:
         self._head()
-        if not self.start.up() or not self.channels:
+        if not self.start.up():
             return
         self._polls += 1
+        if self.channel is None:
+            if self._polls % _BEGIN_EVERY == 0:
+                self.spawn(self._begin(), instead="begin")
+            return
         if self._polls % _MATTERS_EVERY == 0:
             self.spawn(self._list_matters())
         others = [channel for channel in self.channels if channel is not self.channel]
         turn = self._polls % 2 and others
         channel = others[self._polls // 2 % len(others)] if turn else self.channel
-        if channel is not None:
-            self.spawn(self._look_in(channel))
+        self.spawn(self._look_in(channel))
 
     async def _look_in(self, channel: Channel) -> None:
+        if channel is self.channel and not channel.opened:
+            await self.enter(channel)
+            return
         try:
             async with asyncio.timeout(_POLL_S * 5):
                 await channel.look_in()

@@ -554,6 +554,21 @@ async def test_a_lost_line_and_a_refusal_are_said_in_words(worker):
         await settle(pilot, lambda: "line lost" in screen_text(desk))
 
 
+async def test_a_matter_that_cannot_be_opened_says_why_and_opens_once_it_can(worker, monkeypatch):
+    monkeypatch.setattr("bot.terminal.desk._POLL_S", 0.1)
+    matters = worker.results[ask.ListMatters]
+    worker.results[ask.ListMatters] = Unavailable("the record is being copied")
+    desk = desk_of(worker)
+    async with desk.run_test(size=(100, 40)) as pilot:
+        await settle(pilot, lambda: "✘ FAILED  the record is being copied" in screen_text(desk))
+        await pilot.press("x")
+        assert "✘ FAILED  the record is being copied" in screen_text(desk)
+        worker.results[ask.ListMatters] = matters
+        await settle(pilot, lambda: desk.channel is not None)
+        assert "FAILED" not in screen_text(desk)
+        assert desk.composer.text == "x"
+
+
 async def test_a_mistake_of_ours_ends_without_words_of_the_case(worker, capsys):
     worker.results[ask.Ask] = lambda request: RuntimeError(request.question)
     desk = desk_of(worker)
