@@ -27,9 +27,11 @@ from worker.boards.watcher import Watcher
 SHORT = Thresholds(clock_hold_s=1.0, throttle_hold_s=1.0, soft_heat_hold_s=1.0)
 POLL_S = 0.1
 DEADLINE_S = 2.0
+"""For faults that are silence; the others get `PATIENT_S`, so that a busy machine raises no alarm."""
+PATIENT_S = 20.0
 SETTLE_S = 0.6
 """How long to look on after a fault was found, for boards that should not be touched."""
-GIVE_UP_S = 20.0
+GIVE_UP_S = 40.0
 
 EVERY = "every board"
 
@@ -201,7 +203,11 @@ async def try_fault(fault: Fault, library: Path, state: Path) -> Outcome:
         return lines
 
     watcher = Watcher(
-        Probe(environment=box.environment(library), deadline_s=DEADLINE_S),
+        Probe(
+            environment=box.environment(library),
+            deadline_s=DEADLINE_S if "silent" in fault.rules else PATIENT_S,
+            first_deadline_s=60.0,
+        ),
         declared,
         hear,
         thresholds=SHORT,
