@@ -27,7 +27,7 @@ from worker.boards.watcher import Watcher
 SHORT = Thresholds(clock_hold_s=1.0, throttle_hold_s=1.0, soft_heat_hold_s=1.0)
 POLL_S = 0.1
 DEADLINE_S = 2.0
-"""For faults that are silence; the others get `PATIENT_S`, so that a busy machine raises no alarm."""
+"""For faults that are silence; the others get `PATIENT_S`: a busy machine is no fault."""
 PATIENT_S = 20.0
 SETTLE_S = 0.6
 """How long to look on after a fault was found, for boards that should not be touched."""
