@@ -56,12 +56,13 @@ async def _run(args: Arguments, folder: Path, result: Result) -> None:
     sample = folder / "sample"
     read_matter(sample, SAMPLE)
     async with open_house(sample) as house:
-        rows, false_green = await planted.against_key(house)
+        rows, false_green, false_supported = await planted.against_key(house)
         result.rows += rows
         result.figures |= {
             "planted": len(rows),
             "planted_found": sum(row["found"] for row in rows),
             "false_green": false_green,
+            "false_supported": false_supported,
         }
         result.figures |= await _ours(house, result)
     async with open_house(sample) as house:

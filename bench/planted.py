@@ -14,15 +14,15 @@ KEY: Final = SAMPLE.parent / "answer-key.json"
 _PROVING: Final = (ItemKind.DATE, ItemKind.AMOUNT, ItemKind.NUMBER, ItemKind.QUOTE)
 
 
-async def against_key(house: House) -> tuple[list[dict[str, Any]], int]:
-    """A row for every planted item, and how many false statements came out green."""
+async def against_key(house: House) -> tuple[list[dict[str, Any]], int, int]:
+    """A row for every planted item; false values that are green; false sentences held supported."""
     items = json.loads(KEY.read_text("utf-8"))["items"]
     async with house.shelf.use(CODE) as held:
         brief = next(one.id for one in held.record.documents() if one.title == "Complaint")
     chronology = await house.answer(Chronology(matter=CODE, key=house.key()))
     extract = await house.answer(Extract(matter=CODE, what="all", key=house.key()))
     cites = await house.answer(CiteCheck(matter=CODE, document=brief, key=house.key()))
-    rows, false_green = [], _wrongly_green(cites)
+    rows, false_green, false_supported = [], _wrongly_green(cites), 0
     for item in items:
         kind = item["kind"]
         words = [place.get("words", "") for place in item["places"]]
@@ -30,8 +30,10 @@ async def against_key(house: House) -> tuple[list[dict[str, Any]], int]:
             reply = await house.answer(
                 CiteCheck(matter=CODE, text=item["statement"], key=house.key())
             )
-            found, green = _stays_open(reply)
+            green, supported = _stays_open(reply)
+            found = not green
             false_green += green
+            false_supported += supported
         elif kind == "unreadable":
             found = _said_unread(chronology, item["places"][0])
         elif kind in ("quote", "number"):
@@ -59,7 +61,7 @@ async def against_key(house: House) -> tuple[list[dict[str, Any]], int]:
         else:  # a date
             found = any(row[0] and _in(words[0], row) for row in _rows(chronology))
         rows.append({"part": "planted", "id": item["id"], "kind": kind, "found": found})
-    return rows, false_green
+    return rows, false_green, false_supported
 
 
 def _wrongly_green(cites: Answer) -> int:
@@ -71,11 +73,11 @@ def _wrongly_green(cites: Answer) -> int:
     )
 
 
-def _stays_open(reply: Answer) -> tuple[bool, int]:
-    """Whether a false statement is not supported, and how many of its values are green for it."""
+def _stays_open(reply: Answer) -> tuple[int, int]:
+    """Of a false statement: how many of its values are green, how often it counts as supported."""
     supported = [one for one in reply.sentences if one.sentence_class is SentenceClass.SUPPORTED]
     green = [one for one in reply.items if one.kind in _PROVING and one.verdict in GREEN]
-    return not supported and not green, len(supported)
+    return len(green), len(supported)
 
 
 def _said_unread(reply: Answer, place: dict[str, Any]) -> bool:

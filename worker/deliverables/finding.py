@@ -8,6 +8,7 @@ to be that.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ from worker.deliverables.relevance import best_sentences
 from worker.deliverables.wording import line
 from worker.quoting import Sentence
 
+_WORD: Final = re.compile(r"\w+", re.UNICODE)
 MOST_PLACES: Final = 100
 """Places a reply lists; all are counted."""
 _NEAR: Final = 3
@@ -40,7 +42,7 @@ async def make(desk: Desk, request: Find) -> Draft:
     infos = {info.id: info for info in desk.matter.record.documents()}
     # Counts stand in the notes: a figure in the text is a statement about the record.
     if looked.matches:
-        text, rows = await _found(desk, looked, infos)
+        text, rows = await _found(desk, request.text, looked, infos)
         places = "place" if looked.total == 1 else "places"
         notes = [f"{looked.total} {places}: {looked.reading}."]
     else:
@@ -63,15 +65,18 @@ async def make(desk: Desk, request: Find) -> Draft:
 
 
 async def _found(
-    desk: Desk, looked: Lookup, infos: dict[DocumentId, DocumentInfo]
+    desk: Desk, asked: str, looked: Lookup, infos: dict[DocumentId, DocumentInfo]
 ) -> tuple[str, tuple[Row, ...]]:
     text = "Found in the record:"
+    wanted = set(_WORD.findall(asked.casefold()))
     rows: list[Row] = []
     seen: set[tuple[DocumentId, int]] = set()
     for match in looked.matches:
         info = infos[match.span.document]
         every = await desk.sentences(info.id)
         sentence = _around(match, every)
+        if sentence is None or match.span.end > sentence.end:  # a passage, not words in a row
+            sentence = _nearest(match, every, wanted) or sentence
         if sentence is None:  # in a heading, a table or a stamp
             sentence = _bare(match)
         if (info.id, sentence.start) in seen:
@@ -108,6 +113,14 @@ def _around(match: Match, every: Sequence[Sentence]) -> Sentence | None:
     if at < 0 or match.span.start >= every[at].end:
         return None
     return every[at]
+
+
+def _nearest(match: Match, every: Sequence[Sentence], asked: set[str]) -> Sentence | None:
+    """The sentence of the stretch found that holds most of the words asked for."""
+    inside = [one for one in every if match.span.start <= one.start < match.span.end]
+    held = [(len(asked & set(_WORD.findall(one.words.casefold()))), one) for one in inside]
+    most = max((count for count, _ in held), default=0)
+    return next((one for count, one in held if count == most), None) if most else None
 
 
 def _bare(match: Match) -> Sentence:
