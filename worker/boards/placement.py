@@ -55,6 +55,8 @@ def plan(box: Box, header: ModelHeader, settings: PlanSettings) -> Placement:
             would_fit=("a smaller cache_ram_mib, or more memory in the box",),
             warnings=warnings,
         )
+    if any(gpu.unified for gpu in box.gpus):  # what the host takes is taken from the card
+        settings = msgspec.structs.replace(settings, margin_bytes=settings.margin_bytes + host)
     found = _pinned(box, needs, cache, settings) or _spanned(box, needs, cache, settings)
     if found is None:
         return _refused(box, header, needs, cache, settings, warnings, host)

@@ -269,6 +269,19 @@ def test_more_layers_in_the_tensors_than_in_the_header_is_refused():
         plan(build_a(), changed_header(header, values=values), PlanSettings())
 
 
+def test_on_a_spark_the_host_s_share_comes_out_of_the_card():
+    memory = 119 * GIB
+    spark = make_gpu(0, unified=True, memory_bytes=memory, memory_free_bytes=memory, compute="12.1")
+    box = make_box(Board(name="spark", gpus=(spark,)), host_gib=119)
+    roomy = PlanSettings(context_tokens=32768, cache_ram_mib=8192)
+    placement = plan(box, qwen36_35b(), roomy)
+    assert placement.decision is Decision.PIN
+    (card,) = placement.cards
+    assert card.room_bytes == room_on(spark, roomy) - placement.host_bytes
+    greedy = msgspec.structs.replace(roomy, cache_ram_mib=90 * 1024)
+    assert plan(box, qwen36_35b(), greedy).decision is Decision.REFUSE
+
+
 # --- random boxes ----------------------------------------------------------------------------
 
 
