@@ -28,6 +28,8 @@ _MAX_PIXELS = 30_000_000
 """Of one picture of a page; a sheet of A3 at 300 dots per inch has 17 million."""
 _DEPTH = 6
 _MAX_OBJECTS = 200_000
+_MAX_SIDE = 50_000.0
+"""Points; some seventeen metres."""
 _INVISIBLE = {3, 7}
 _OUTLINED = {1, 2, 5, 6}
 """Text rendering modes (PDF 32000-1, table 106) that draw nothing; that draw an outline."""
@@ -211,8 +213,8 @@ class PdfPage:
     def scale_that_fits(self, scale: float) -> float:
         """``scale``, or the largest at which the page's picture stays within bounds."""
         width, height = self.size
-        if not (width > 0 and height > 0):
-            raise Unread("the page has no size")
+        if not (1 <= width <= _MAX_SIDE and 1 <= height <= _MAX_SIDE):
+            raise Unread("the page states a size that no paper has")
         return min(scale, math.sqrt(_MAX_PIXELS / (width * height)))
 
     def picture(self, scale: float) -> Image:

@@ -166,8 +166,9 @@ def _inside(marks: Grid, low: Grid, high: Grid) -> Grid:
     column by column, and letters are few columns wide.
     """
     height, width = marks.shape
-    sums = np.zeros((height + 1, width), dtype=np.uint16)
-    np.cumsum(marks, axis=0, dtype=np.uint16, out=sums[1:])
+    wide = np.uint16 if height < 1 << 16 else np.uint32
+    sums = np.zeros((height + 1, width), dtype=wide)
+    np.cumsum(marks, axis=0, dtype=wide, out=sums[1:])
     left, right = np.clip(low[:, 0], 0, width), np.clip(high[:, 0], 0, width)
     top, bottom = np.clip(low[:, 1], 0, height), np.clip(high[:, 1], 0, height)
     count = np.zeros(len(low), dtype=np.int64)

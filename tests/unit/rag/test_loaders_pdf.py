@@ -201,6 +201,13 @@ def test_a_page_of_any_size_is_looked_through(tmp_path: Path) -> None:
     assert [found.text for found in paged.findings] == ["white words"]
 
 
+def test_a_page_of_an_impossible_size_says_so(tmp_path: Path) -> None:
+    data = pdf(lines(*PROSE)).replace(b"0 0 612 792", b"0 0 612 9999999792")
+    paged = read(tmp_path, data)
+    assert paged.pages[0].reading is Reading.UNREADABLE
+    assert "size" in paged.pages[0].reason
+
+
 def test_a_page_whose_check_fails_is_not_admitted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
