@@ -1,4 +1,4 @@
-"""The command `secondchair`: chat, ask, find, init, doctor.
+"""The command `secondchair`: chat, ask, find, init, doctor, bot.
 
 Concrete parts of this side are built here and nowhere else. Replies go to stdout, talk to stderr;
 exit codes follow the error tree. Heavy libraries are imported by the command that needs them, so
@@ -31,6 +31,7 @@ from bot.options import (
     settings_options,
 )
 from bot.outbox import Outbox
+from bot.serving import bot as bot_group
 from protocol.answers import Answer
 from protocol.errors import AppError, BadRequest
 from protocol.ids import MatterId, matter_id
@@ -136,6 +137,9 @@ def init(config: Path | None, flags: dict[str, object], known_hosts_from: Path |
 def doctor(config: Path | None, flags: dict[str, object], as_json: bool) -> None:
     """Check settings, key, host keys, terminal and the line to the box."""
     _doctor(settings_of(config, flags, as_json=as_json), as_json=as_json)
+
+
+main.add_command(bot_group)
 
 
 # --- what the commands do -------------------------------------------------------------------------

@@ -54,6 +54,32 @@ def prepare(
         raise Unavailable(f"a file could not be written ({error.strerror})") from error
 
 
+def prepare_bot(config: Path, text: str, key_file: Path) -> Iterator[str]:
+    """Makes the settings file and the key of a bot, and says each thing it did or found.
+
+    Args:
+        config: Where its settings go; what is there is kept.
+        text: The settings.
+        key_file: Where its SSH key goes; what is there is kept.
+
+    Raises:
+        Unavailable: The disk refuses.
+    """
+    try:
+        if config.exists():
+            yield f"settings: {config} is there already, with the mode it was made with"
+        else:
+            config.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _write_private(config, text.encode())
+            yield f"settings: wrote {config}"
+        yield _key(key_file)
+        public = key_file.with_name(key_file.name + ".pub")
+        yield "for the operator: secondchair-worker users add NAME --role bot --key " + public.name
+        yield public.read_text("utf-8").strip()
+    except OSError as error:
+        raise Unavailable(f"a file could not be written ({error.strerror})") from error
+
+
 def _settings_file(path: Path, values: Mapping[str, object]) -> str:
     if path.exists():
         return f"settings: {path} is there already"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, Literal
@@ -18,6 +19,8 @@ import msgspec
 from bot.config import config_folder, toml_value
 from bot.look import zone
 from protocol.errors import BadRequest, NotFound
+
+_KEY: Final = re.compile(r"`\$\.(\w{1,40})`")
 
 
 class Mode(StrEnum):
@@ -92,7 +95,7 @@ def read(path: Path) -> GuildSettings:
     except OSError as error:
         raise BadRequest(f"the bot's settings cannot be read ({error.strerror})") from None
     except msgspec.ValidationError as error:
-        raise BadRequest(f"the bot's settings are not as they must be: {error}") from None
+        raise BadRequest(f"the bot's settings are not as they must be: {_why(error)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise BadRequest("the bot's settings are not TOML") from None
 
@@ -139,6 +142,18 @@ def token(settings: GuildSettings) -> str:
     if not text or any(character.isspace() for character in text):
         raise BadRequest("the token file must hold the token and nothing else")
     return text
+
+
+def _why(error: msgspec.ValidationError) -> str:
+    """What is wrong, without the value: the library repeats unknown keys and choices."""
+    said = str(error)
+    key = _KEY.search(said)
+    where = f"`{key[1]}`" if key is not None else "the file"
+    if said.startswith("Invalid enum value"):
+        return f"{where} takes one of a few words"
+    if said.startswith("Object contains unknown field"):
+        return "it has a key that is not known"
+    return said
 
 
 def _address(text: str, key: str, safe: str, plain: str, *, local: bool = True) -> None:
