@@ -34,6 +34,8 @@ from worker.boards.verdicts import Thresholds, Verdict, expected_of
 
 _AER_A_MINUTE: Final = 10
 _CORRECTED_AN_HOUR: Final = 10
+_JUDGED_BY_RULES: Final = frozenset({"link_width", "power_limit"})
+"""Notices of the first look that the readings bring by themselves."""
 _SYS: Final = Path("/sys")
 
 OnChange = Callable[[Change], Awaitable[None]]
@@ -192,6 +194,8 @@ class Watcher:
     def _at_start(self, box: Box) -> list[Verdict]:
         verdicts = []
         for notice in box.notices:
+            if notice.kind in _JUDGED_BY_RULES:
+                continue
             home = self._declared.of(notice.uuid)
             board = box.board_of(notice.uuid)
             uuid = notice.uuid or next(

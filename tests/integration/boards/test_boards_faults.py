@@ -55,6 +55,30 @@ async def test_watching_a_healthy_box_says_nothing(library, simulate, declared_o
         assert watcher.health.verdicts == ()
 
 
+async def test_what_is_wrong_from_the_start_is_said_once(
+    library, simulate, open_probe, declared_of
+):
+    box, heard = simulate("build_a"), []
+
+    async def hear(change):
+        heard.append((change.kind, change.board, change.rule))
+
+    box.set(4, width=4)
+    box.set(3, lost=1)
+    box.cut_link(6, 7)
+    watcher = Watcher(open_probe(box), declared_of(box), hear, kernel_lines=list)
+    await watcher.survey()
+    for _ in range(5):
+        await watcher.step()
+    assert sorted(heard) == [
+        ("pause", "mixed", "host_lost_card"),
+        ("pause", "south", "host_nvlink_cut"),
+        ("verdict", "mixed", "host_lost_card"),
+        ("verdict", "north", "link_width"),
+        ("verdict", "south", "host_nvlink_cut"),
+    ]
+
+
 async def test_an_operator_resumes_and_the_same_fault_stops_it_again(
     library, simulate, open_probe, declared_of
 ):
