@@ -202,7 +202,7 @@ def test_a_page_of_any_size_is_looked_through(tmp_path: Path) -> None:
 
 
 def test_a_page_of_an_impossible_size_says_so(tmp_path: Path) -> None:
-    data = pdf(lines(*PROSE)).replace(b"0 0 612 792", b"0 0 612 9999999792")
+    data = pdf(lines(*PROSE)).replace(b"[ 0 0 612 792 ]", b"[ 0 0 612 999792 ]")
     paged = read(tmp_path, data)
     assert paged.pages[0].reading is Reading.UNREADABLE
     assert "size" in paged.pages[0].reason
