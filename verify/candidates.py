@@ -18,7 +18,7 @@ from verify.record import OpenRecord
 
 _PROPOSED: Final = 32
 """Places asked of the index for one passage."""
-_READ: Final = 8
+_READ: Final = 6
 """Places read in full."""
 _NAMED: Final = 4
 """Places of a named document that are read whatever they hold."""

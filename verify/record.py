@@ -21,7 +21,7 @@ from verify.source import Source
 from verify.speakers import Speakers
 from verify.tables import Tables
 
-_KEPT: Final = 48
+_KEPT: Final = 96
 """Layouts and folded texts kept in memory, the last used ones."""
 
 
