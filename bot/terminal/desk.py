@@ -18,7 +18,7 @@ from textual.driver import Driver  # noqa: TID251 - the terminal's door
 from textual.widgets import Input, Static  # noqa: TID251 - the terminal's door
 
 from bot import failures
-from bot.blocks import Piece, paragraph
+from bot.blocks import Piece, Tone, paragraph
 from bot.conversation import Worker
 from bot.look import Look
 from bot.outbox import Outbox
@@ -194,7 +194,9 @@ class Desk(App[int]):
         channel.read()
         self.matters.renewed(channel)
         if self.channel is channel:
-            self.messages.put(channel.entries, end=True)
+            hint = self.look.words("chat.hello_here", user=self.look.line(self.start.user))
+            empty = [Blocks([paragraph(Piece(hint, Tone.FAINT))])]
+            self.messages.put(channel.entries or empty, end=True)
 
     def new_entry(self, channel: Channel, line: str, ask: Ask | None = None) -> Entry:
         """An entry of a channel that tells when it changes."""
@@ -232,7 +234,11 @@ class Desk(App[int]):
 
     def _append(self, channel: Channel, entry: Entry) -> None:
         channel.entries.append(entry)
-        if channel is self.channel:
+        if channel is not self.channel:
+            return
+        if len(channel.entries) == 1:  # in the place of the hint
+            self.messages.put(channel.entries, end=True)
+        else:
             self.messages.append(entry)
 
     # --- what goes on behind ---
