@@ -11,6 +11,7 @@ import contextlib
 import os
 import secrets
 import shutil
+import sys
 import tempfile
 import warnings
 from collections.abc import AsyncIterator, Callable
@@ -24,8 +25,9 @@ with warnings.catch_warnings():
 from bench.guild_double import Double, Person
 from bench.guild_double.world import SERVER, Json
 from bench.house import CODE, House, open_house
+from bot.config import toml_value
 from bot.guild.deliveries import Bound, Deliveries
-from bot.guild.settings import GuildSettings, Mode
+from bot.guild.settings import GuildSettings, Mode, explained
 from bot.guild.supervisor import Supervisor
 from bot.link import Link, Target
 from protocol.ids import JobId
@@ -76,6 +78,7 @@ class GuildHouse:
         self.link: Link
         self.bot: Supervisor
         self._running: asyncio.Task[None] | None = None
+        self._process: asyncio.subprocess.Process | None = None
         self.you = Person(double, YOU)
         self.stranger = Person(double, STRANGER)
         self.nobody = Person(double, NOBODY)
@@ -121,6 +124,38 @@ class GuildHouse:
         if self._running is not None:
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
+
+    async def start_process(self) -> None:
+        """Starts the bot as a person does, in a process of its own."""
+        file = self.folder / "bot.toml"
+        if not file.exists():
+            made = self.settings
+            lines = [f"{key} = {toml_value(getattr(made, key))}" for key in ("api", "gateway")]
+            lines.append(f"pace_s = {made.pace_s}")
+            file.write_text(explained(made) + "\n".join(lines) + "\n")
+            line = {
+                "host": "127.0.0.1",
+                "port": self.gateway.port,
+                "known_hosts": self.folder / "known_hosts",
+            }
+            (self.folder / "line.toml").write_text(
+                "".join(f"{key} = {toml_value(value)}\n" for key, value in line.items())
+            )
+        with (self.folder / "bot.log").open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-W", "ignore::DeprecationWarning", "-m", "bot", "bot", "run",
+                "--mode", self.mode, "--bot-config", str(file),
+                "--config", str(self.folder / "line.toml"),
+                cwd=Path(__file__).parent.parent,
+                stdout=log,
+                stderr=log,
+            )  # fmt: skip
+
+    async def kill_process(self) -> None:
+        """kill -9."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
 
     async def until(self, holds: Callable[[], Any], within_s: float = 20.0) -> None:
         """Waits until something holds."""
@@ -195,7 +230,7 @@ def _handlers(house: House) -> Handlers:
 
 @contextlib.asynccontextmanager
 async def open_guild(
-    root: Path, mode: Mode, script: Script = (), *, bind: bool = True
+    root: Path, mode: Mode, script: Script = (), *, bind: bool = True, start: bool = True
 ) -> AsyncIterator[GuildHouse]:
     """Everything up, the bot included.
 
@@ -203,6 +238,7 @@ async def open_guild(
         root: A folder that `bench.house.read_matter` has filled.
         mode: Of the Discord server.
         script: What the model says; by itself it points at the first passage.
+        start: Whether the bot is started here; else `GuildHouse.start_process` does it apart.
         bind: Whether the channel is bound to the matter, in full mode with consent.
     """
     folder = Path(tempfile.mkdtemp(prefix="sc-"))  # short: socket paths may have 107 bytes
@@ -246,7 +282,9 @@ async def open_guild(
             link = Link.over_ssh(guild.target("helper"), client="bot")
             guild.link = await stack.enter_async_context(link)
             stack.push_async_callback(guild.kill_bot)
-            await guild.start_bot()
+            stack.push_async_callback(guild.kill_process)
+            if start:
+                await guild.start_bot()
             yield guild
     finally:
         shutil.rmtree(folder)
