@@ -84,9 +84,26 @@ def line_number(layout: Layout, line: Line) -> int:
 def words_at(record: OpenRecord, stretches: Sequence[Stretch]) -> str:
     """The record's own words, lines joined, furniture left out."""
     layout = record.layout(stretches[0].document)
-    parts = [_BLANK.sub(" ", _text_of(layout, stretch)).strip() for stretch in stretches]
-    shown = " … ".join(part for part in parts if part)
+    shown, before = "", 0
+    for stretch in stretches:
+        part = _BLANK.sub(" ", _text_of(layout, stretch)).strip()
+        if shown and part:
+            between = _between(layout, before, stretch.start)
+            # A page's end or a stamp between two parts leaves nothing out; words between them do.
+            shown += " … " if re.search(r"\w", between) else f"{between} "
+        shown, before = shown + part, stretch.end
     return shown if len(shown) <= _WORDS else shown[:_WORDS] + "…"
+
+
+def _between(layout: Layout, start: int, end: int) -> str:
+    """The text between two parts, without furniture and printed line numbers."""
+    first, last = layout.line_at(start), layout.line_at(max(start, end - 1))
+    kept = [
+        layout.text[max(start, line.content) : min(end, line.end)]
+        for line in layout.lines[first : last + 1]
+        if line.region not in (Region.FURNITURE, Region.LINE_NUMBER)
+    ]
+    return _BLANK.sub(" ", " ".join(kept)).strip()
 
 
 def _text_of(layout: Layout, stretch: Stretch) -> str:

@@ -98,7 +98,8 @@ def _quotations(text: str) -> Iterator[Span]:
 
 _BOILERPLATE = re.compile(
     r"(?i)^(?:#{1,6}\s|\W*$|(?:sources?|summary|answer|note|timeline|chronology|facts?|background"
-    r"|parties|not addressed|open questions|coverage"
+    r"|parties|people and parties|dates|amounts|undated|exhibits|not addressed|open questions"
+    r"|found in the record|near in meaning, not the same|coverage"
     r"|conclusion|요약|결론|출처)\s*:?$)"
     r"|^\W*(?:the\s+(?:record|documents?|file|materials?)\s+(?:do(?:es)?\s+not|contains?\s+no"
     r"|holds?\s+no)\s+(?:say|state|show|address|mention|contain|hold|give|include|answer|indicate"

@@ -67,6 +67,8 @@ _COMMON: Final = frozenset(
     " she they them not who what when where which will would could there then than into about after"
     " before did does any all one two three per out said asked witness".split()
 )
+_MOST_COUNTED: Final = 300
+"""A thing counted more often is counted of many subjects: comparing all would tell nothing."""
 _RARE: Final = 4
 """A pair of words in more sentences than this is the matter's common talk, not one subject."""
 
@@ -246,6 +248,8 @@ def _counts(every: Sequence[Said]) -> Iterator[Conflict]:
             stems = frozenset(_stems(f"{said.asked or ''} {whole}")) - {unit}
             counted[unit].append((value, as_of, stems, said))
     for unit, ones in counted.items():
+        if len(ones) > _MOST_COUNTED:
+            continue
         used: set[int] = set()
         for at, (_, _, stems, _) in enumerate(ones):
             if at in used:

@@ -57,7 +57,7 @@ async def make(desk: Desk, request: Summarize) -> Draft:
     )
     return Draft(
         question="/summarize",
-        text="\n\n".join(parts) or "There is no document to summarize.",
+        text="\n\n".join(filter(None, parts)) or "There is no document to summarize.",
         coverage=covered,
         timings=Timings(retrieving_ms=(time.perf_counter() - started) * 1000),
         provenance=Provenance(composition="extractive"),
@@ -90,18 +90,18 @@ async def _one(desk: Desk, info: DocumentInfo, most: int) -> tuple[str, str]:
         for one in await desk.sentences(info.id)
         if one.turn != "question" and len(one.words.split()) >= 5 and not one.words.isupper()
     ]
-    head = f"{info.title} ({info.document_class.replace('_', ' ')})"
+    kind = info.document_class.replace("_", " ")
     pages = f"{info.pages} page{'s' if info.pages != 1 else ''}"
     if not every:
-        return f"{head}\nNo sentence of it could be read.", f"{info.title}: {pages}, nothing read."
+        return "", f"{info.title} ({kind}, {pages}): no sentence of it could be read."
     chosen = await _central(desk, every, most)
     words_at = {one.start: one.words for one in await desk.sentences(info.id)}
     lines = [
         line(info.title, one, words_at.get(one.question[0]) if one.question else None)
         for one in chosen
     ]
-    note = f"{info.title}: {pages}, {len(chosen)} of {len(every)} sentences shown."
-    return "\n".join([head, *lines]), note
+    note = f"{info.title} ({kind}, {pages}): {len(chosen)} of {len(every)} sentences shown."
+    return "\n".join(lines), note
 
 
 async def _central(desk: Desk, every: Sequence[Sentence], most: int) -> list[Sentence]:

@@ -41,8 +41,7 @@ def line(title: str, sentence: Sentence, question: str | None) -> str:
         question: For an answer of a transcript, the question's words.
     """
     if question is not None:
-        # The title closes the line too: the answer must not be read as the next line's document.
-        said = f"asked {quoted(question)}, the witness said {quoted(sentence.words)} ({title})"
+        said = f"asked {quoted(question)}, the witness said {quoted(sentence.words)}"
     elif sentence.turn == "question":
         said = f"counsel asked {quoted(sentence.words)}"
     elif sentence.turn not in ("", "answer", "header"):
