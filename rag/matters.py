@@ -205,16 +205,14 @@ class OpenMatter:
         return int(self.store.one("SELECT count(*) FROM vectors") or 0)
 
     def _sample(self) -> list[tuple[str, Vectors]]:
-        total = self._vector_count()
-        if not total:
-            return []
-        picks = random.Random(total).sample(range(total), min(_SAMPLE, total))  # noqa: S311
+        last = int(self.store.one("SELECT max(passage) FROM vectors") or 0)
+        chance = random.Random(last)  # noqa: S311
         out = []
-        for at in picks:
+        for _ in range(min(_SAMPLE, last)):
             for row in self.store.rows(
                 "SELECT p.id, v.part, v.vector FROM vectors v JOIN passages p ON p.n = v.passage"
-                " ORDER BY v.passage, v.part LIMIT 1 OFFSET ?",
-                (at,),
+                " WHERE v.passage >= ? ORDER BY v.passage, v.part LIMIT 1",
+                (chance.randint(1, last),),
             ):
                 out.append((f"{row['id']}#{row['part']}", unpack(row["vector"])))
         return out

@@ -69,6 +69,10 @@ class Index(Protocol):
 _ITSELF: Final = 0.999
 """Cosine of a vector with its stored self; rounding to f16 costs less than 0.0001."""
 
+_FOUND_SHARE: Final = 0.9
+"""Share of vectors that must find themselves. An approximate index misses a few in a hundred (a
+graph over 100,000 random vectors missed 1 to 4); one that lost its files misses nearly all."""
+
 
 def healthy(index: Index, *, expected: int, sample: Sequence[tuple[str, Vectors]]) -> bool:
     """Whether an index holds what it should: the right count, and sampled vectors find themselves.
@@ -81,13 +85,13 @@ def healthy(index: Index, *, expected: int, sample: Sequence[tuple[str, Vectors]
     try:
         if index.count() != expected:
             return False
-        for _, vector in sample:
-            # By score, not by id: equal texts have equal vectors.
-            if not any(score > _ITSELF for _, score in index.search(vector, 5)):
-                return False
+        # By score, not by id: equal texts have equal vectors.
+        found = [
+            any(score > _ITSELF for _, score in index.search(vector, 5)) for _, vector in sample
+        ]
     except Unavailable:
         return False
-    return True
+    return sum(found) >= _FOUND_SHARE * len(found)
 
 
 def open_index(folder: Path | None) -> Index:

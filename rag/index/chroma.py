@@ -19,6 +19,8 @@ from protocol.errors import Unavailable
 from rag.embedding import Vectors
 
 _COLLECTION: Final = "passages"
+_BREADTH: Final = 200
+"""Candidates the graph search keeps in hand; twice Chroma's own, for recall in large matters."""
 _BATCH: Final = 2000
 """Below Chroma's own bound of 5,461 records a call."""
 
@@ -54,7 +56,7 @@ class ChromaIndex:
             self._collection = self._client.get_or_create_collection(
                 _COLLECTION,
                 embedding_function=None,
-                configuration={"hnsw": {"space": "cosine"}},
+                configuration={"hnsw": {"space": "cosine", "ef_search": _BREADTH}},
             )
         except Exception as error:  # Chroma's own errors have no common root
             self.close()
