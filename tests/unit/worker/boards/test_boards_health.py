@@ -140,6 +140,15 @@ def test_a_board_paused_for_two_reasons_waits_for_both():
     assert "north" in health.paused
 
 
+def test_what_waits_for_an_operator_is_not_cleared_along_with_what_does_not():
+    health = make_health()
+    feed(health, 0.0, xids=[("n1", 79)])
+    hot(health, 1, 5)
+    for at in range(6, 800):
+        assert feed(health, float(at)) == []
+    assert {one.rule for one in health.paused["north"]} == {"xid_79", "heat"}
+
+
 def test_resuming_a_board_that_works_is_nothing():
     health = make_health()
     assert health.resume("north", 0.0) == []
