@@ -76,7 +76,7 @@ class Checklist(ModalScreen[dict[str, str] | None]):
                 keys.add_class("missing")
                 field.focus()
                 return
-            reasons[reason_question(item, self._look)] = field.value.strip()
+            reasons[reason_question(item, self._look)] = one_line(field.value)
         self.dismiss(reasons)
 
     def action_back(self) -> None:

@@ -47,6 +47,7 @@ def loaded_by(statement: str) -> set[str]:
         ("import bot.cli", ()),
         ("import bot.__main__", ()),
         ("import bot.link, bot.terminal.plain, bot.terminal.lines, bot.checkup", CHAT),
+        ("import bot.terminal.full", ("textual",)),
     ],
 )
 def test_importing_the_bot_loads_nothing_heavy(statement, allowed):

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from bot.blocks import cells
+from bot.outbox import Outbox
 from bot.terminal.testing import JOB, MATTER, OLD, OTHER, a_job, say, seen, settle
 from protocol import jobs as ask
 from protocol.answers import ItemKind, Verdict
@@ -61,6 +62,21 @@ async def test_a_job_from_elsewhere_marks_its_channel_until_it_is_read(desk_of, 
         await settle(pilot, lambda: desk.channel is other and other.entries)
         await settle(pilot, lambda: "new" not in seen(pilot).split("hartwell")[0])
         assert other.unread == 0
+
+
+async def test_what_was_missed_while_the_window_was_closed_is_new(desk_of, worker):
+    """On a PC the outbox remembers, without words, what was asked for and not yet shown."""
+    outbox = Outbox(None)
+    outbox.expect(f"chat-you/{OTHER}", OLD)
+    worker.jobs[OTHER] = (a_job(OLD, ask.JobState.DONE, OTHER),)
+    desk = desk_of(worker, outbox=outbox)
+    async with desk.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, lambda: desk.channel is not None)
+        await desk._look_in(desk.channels[1])
+        await settle(pilot, lambda: "● 1 new" in seen(pilot))
+        await pilot.press("ctrl+n")
+        await settle(pilot, lambda: "[1 ✔]" in seen(pilot))
+        assert outbox.unfinished(f"chat-you/{OTHER}") == []
 
 
 async def test_what_is_being_written_stays_in_its_channel(desk_of, worker):
