@@ -205,7 +205,10 @@ def _polarity(every: Sequence[Said]) -> Iterator[Conflict]:
 
 
 def _same_event(every: Sequence[Said]) -> Iterator[Conflict]:
-    """Two documents tell the same in nearly the same words and give different days."""
+    """Two documents tell the same in nearly the same words and give different days.
+
+    Other figures than the day must be the same: "two rooms" and later "five rooms" is no conflict.
+    """
     dated: list[tuple[dt.date, frozenset[str], Said]] = []
     for said in every:
         days = _days(said.sentence.words)
@@ -225,12 +228,19 @@ def _same_event(every: Sequence[Said]) -> Iterator[Conflict]:
     for a, b in sorted(near):
         (day, stems, said), (other_day, other_stems, other) = dated[a], dated[b]
         alike = len(stems & other_stems) / len(stems | other_stems)
+        if _values(said) != _values(other):
+            continue
         if day != other_day and said.info.id != other.info.id and alike >= 0.6:
             yield _made(
                 "conflict",
                 f"the same is put on {_shown(day)} and on {_shown(other_day)}",
                 [said, other],
             )
+
+
+def _values(said: Said) -> list[tuple[Decimal, str]]:
+    words = _without_dates(said.sentence.words)
+    return sorted((one.value, one.unit) for one in find_figures(words))
 
 
 def _counts(every: Sequence[Said]) -> Iterator[Conflict]:

@@ -61,6 +61,9 @@ _ROLES: Final = tuple(
 )
 _BEFORE_CHARS: Final = 60
 """How far before a date its role may be said."""
+_BEHIND_CHARS: Final = 16
+"""How far behind a Korean date its role may be said."""
+_HANGUL: Final = re.compile(r"[가-힣]")
 _HEADER_DATE: Final = re.compile(r"(?:Date|Sent|날짜|보낸 ?날짜):", re.IGNORECASE)
 _MODIFIERS: Final = {
     Modifier.NONE: "",
@@ -225,6 +228,9 @@ def _role(sentence: Sentence, mention: DateMention, after: int) -> str:
         for match in pattern.finditer(before):
             if match.end() > at:
                 nearest, at = role, match.end()
+    behind = sentence.words[mention.end : mention.end + _BEHIND_CHARS]
+    if nearest == "event" and _HANGUL.search(behind):  # the verb ends a Korean sentence
+        return next((role for role, pattern in _ROLES if pattern.search(behind)), nearest)
     return nearest
 
 
