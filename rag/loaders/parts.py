@@ -10,6 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 from pathlib import PurePath
+from typing import Final
 
 from protocol.record import PageInfo, Reading
 from rag.paged import PAGE_END, FindingKind, PagedFinding, PagedText, Place, PlaceKind
@@ -167,7 +168,14 @@ def _replacement(match: re.Match[str]) -> str:
     return {"\r": "\n", "\f": "\n", "\x00": "\ufffd"}.get(match.group(), "\ufffd")
 
 
+_ABBREVIATED: Final = frozenset({"Dep", "Decl", "Compl", "Aff", "Tr", "Ex", "Exh", "Mot", "Opp"})
+
+
 def title_of(name: str) -> str:
-    """How people call a file: its name without folder and suffix, underscores as spaces."""
+    """How people call a file: its name without folder and suffix, underscores as spaces.
+
+    A name that ends in an abbreviation lawyers write with a full stop gets it: "Reeves Dep.".
+    """
     stem = PurePath(unicodedata.normalize("NFC", name).replace("\\", "/")).stem or name
-    return " ".join(stem.replace("_", " ").split()) or "untitled"
+    title = " ".join(stem.replace("_", " ").split()) or "untitled"
+    return f"{title}." if title.split()[-1] in _ABBREVIATED else title

@@ -21,6 +21,7 @@ from worker.app import matters_folder, open_embedder, registry_path, utc_now
 from worker.audit import Journal
 from worker.cli import settings_of
 from worker.config import Settings
+from worker.quotation_index import make_missing
 
 
 @click.group()
@@ -83,7 +84,9 @@ def read_folder(
                 total=progress.total,
             )
 
-        return ingest(held, embedder=embedder, folder=folder, on_progress=say)
+        ledger = ingest(held, embedder=embedder, folder=folder, on_progress=say)
+        make_missing(held)
+        return ledger
 
 
 def _code(value: str) -> MatterId:

@@ -11,6 +11,7 @@ from protocol.record import Ledger, LedgerState
 from rag.coverage import coverage
 from rag.ingest import IngestProgress, ingest
 from worker.deliverables import Desk, Draft
+from worker.quotation_index import make_missing
 
 
 async def make(desk: Desk, request: Ingest) -> Draft:
@@ -31,6 +32,7 @@ async def make(desk: Desk, request: Ingest) -> Draft:
             folder=inbox if inbox.is_dir() else None,
             on_progress=say,
         )
+        await asyncio.to_thread(make_missing, record)
     return Draft(
         question="/ingest",
         text=_written(ledger),
