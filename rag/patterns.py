@@ -15,8 +15,18 @@ from typing import Final
 
 from protocol.record import DateOrder
 
-_GAP: Final = r"(?:[^\S\n]*\n\s*(?:\d{1,2}[^\S\n]+)?|\s+)"
-"""White space; after a line end also a printed line number, as transcripts and pleadings have."""
+_HEAD: Final = (
+    r"(?-i:[^\S\n]*(?:[A-Z][A-Z0-9&.,:'’()/ -]{0,80}|[Pp]age \d{1,4}(?: of \d{1,4})?"
+    r"|[-–— ]{0,4}\d{1,4}[-–— ]{0,4})[^\S\n]*)"
+)
+"""A line that is no sentence: a stamp, a running head in capitals, a page number."""
+_NUMBER: Final = r"(?:\d{1,2}[^\S\n]+)?"
+"""A printed line number, as transcripts and pleadings have."""
+_GAP: Final = (
+    rf"(?:(?=[^\f]{{0,260}}\f)\s*(?:{_HEAD}\n?){{0,3}}\s*\f\s*(?:{_HEAD}\n\s*){{0,3}}{_NUMBER}"
+    rf"|[^\S\n]*\n\s*{_NUMBER}|\s+)"
+)
+"""White space between two words; also a page's end with the stamps and heads around it."""
 _SOFT: Final = r"(?:\u00ad\s*|-[^\S\n]*\n\s*)?"
 """A word broken at a line end."""
 _ALIKE: Final[dict[str, str]] = {

@@ -178,3 +178,30 @@ def test_bates_labels_are_read(text: str, expected: tuple[str, int, int]) -> Non
 @pytest.mark.parametrize("text", ["NG-000214-12", "the lease", "NG", "A1"])
 def test_what_is_no_label_is_not_read_as_one(text: str) -> None:
     assert patterns.parse_bates(text) is None
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "\nNG-000212\f 1 ",  # a Bates stamp, then line 1 of the next page
+        "\n- 12 -\f",
+        "\nPage 3 of 9\f\nCASE NO. 24-CV-01187\n\n",
+        "\f",
+        "\n25\f",
+    ],
+)
+def test_words_that_a_page_s_end_parts_are_found(end):
+    text = f"I reported it on January 9,{end}2024, and again."
+    assert patterns.date(dt.date(2024, 1, 9), DateOrder.UNSET).search(text)
+    assert patterns.phrase("January 9, 2024").search(text)
+
+
+def test_a_sentence_between_two_words_is_no_page_s_end():
+    text = "He came on January 9,\nand nobody wrote it down.\fIn 2024, nothing. 2024"
+    assert not patterns.phrase("January 9, 2024").search(text)
+    assert not patterns.phrase("January 9, In 2024").search(text)
+
+
+def test_a_page_of_capitals_is_searched_quickly():
+    text = ("A" * 70 + " B-1 ") * 4_000 + "\f" + "C " * 5_000
+    assert patterns.phrase("A B").search(text) is None
