@@ -1,4 +1,4 @@
-"""The line: round trip, events, first paint, key echo, memory, and chaos; real parts, loopback.
+"""The line: round trip, events, first paint, key echo, memory, chaos, Discord; real, on loopback.
 
 Absolute times depend on the machine; compare the ratios, which were measured in the same run: our
 round trip to a bare SSH echo, our first paint to an empty Textual application over the same
@@ -23,6 +23,7 @@ from typing import Any
 
 import asyncssh  # noqa: TID251
 
+from bench import guild_line
 from bench.harness import Arguments, Result
 from bench.line_box import MATTER, make_keys
 from bot.link import Link, Target
@@ -299,6 +300,7 @@ async def _measure(box: Box, arguments: Arguments) -> Result:
         "paints": 20 if full else 8,
         "sessions": 50 if full else 20,
         "chaos_points": 500 if full else 100,
+        "discord_points": 100 if full else 25,
     }
     make_keys(box.folder, sizes["sessions"])
     await box.start_worker()
@@ -308,6 +310,7 @@ async def _measure(box: Box, arguments: Arguments) -> Result:
         lost, doubled, rows = await _chaos(box, sizes["chaos_points"], arguments.seed)
     paint, bare_paint = await _first_paints(box, sizes["paints"])
     echoes, memory = await _sessions(box, sizes["sessions"])
+    discord = await guild_line.measure(sizes["discord_points"], arguments.seed)
     rpc, echo_rpc = statistics.median(ours), statistics.median(bare)
     first = statistics.median(paint)
     return Result(
@@ -328,11 +331,12 @@ async def _measure(box: Box, arguments: Arguments) -> Result:
             "chaos_points": len(rows),
             "lost": lost,
             "doubled": doubled,
+            **discord.figures,
         },
-        rows=rows,
+        rows=rows + discord.rows,
         sizes=sizes,
-        notes=["Discord is not measured here: canary_* and openapi_* come with its double"],
-        failed=bool(lost or doubled),
+        notes=["Discord is the double of bench/guild_double, on loopback"],
+        failed=bool(lost or doubled) or discord.failed,
     )
 
 
