@@ -117,7 +117,8 @@ async def _chaos(
     except TimeoutError:
         pass
     jobs = [message["content"].split()[3] for message in await guild.finals(0)]
-    return max(0, points - len(set(jobs))), len(jobs) - len(set(jobs))
+    spare = len(double.messages(CHANNEL)) - (1 + points + len(jobs))  # banner, progress, replies
+    return max(0, points - len(set(jobs))), len(jobs) - len(set(jobs)) + max(0, spare)
 
 
 def _p(values: list[float], share: float) -> float:

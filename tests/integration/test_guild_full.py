@@ -114,6 +114,7 @@ async def test_a_bot_killed_while_it_replies_says_everything_exactly_once(root):
         finals = await guild.finals(6)
         jobs = [m["content"].split()[3] for m in finals]
         assert len(jobs) == len(set(jobs)) == 6
+        assert len(guild.double.messages(CHANNEL)) == 1 + 2 * 6, "banner, progress, replies"
         assert "cut off" not in str(guild.double.messages(CHANNEL))
 
 
@@ -125,6 +126,8 @@ async def test_faults_of_discord_lose_and_double_nothing(root):
         double.fail("POST", "/messages$", 502, after=True)
         double.fail("PATCH", "/messages/", 429, times=2)
         await guild.you.types(CHANNEL, QUESTION)
+        await guild.until(lambda: len(double.messages(CHANNEL)) == 2)
+        double.fail("POST", "/messages$", after=True)
         await guild.finals(1)
         # A cut socket is resumed, and what was said meanwhile arrives.
         double.gateway.drop()
@@ -140,6 +143,7 @@ async def test_faults_of_discord_lose_and_double_nothing(root):
         await guild.finals(3)
         await guild.idle()
         assert len(await guild.finals(3)) == 3
+        assert len(double.messages(CHANNEL)) == 1 + 2 * 3, "banner, progress, replies"
 
 
 async def test_a_long_reply_is_a_file_or_parts_and_a_channel_without_consent_gets_counts(root):
