@@ -229,17 +229,17 @@ class Desk(App[int]):
 
     def _came_in(self, channel: Channel, entry: Entry) -> None:
         """A job that somebody asked for elsewhere."""
-        self._append(channel, entry)
+        self._append(channel, entry, go=False)
         self.spawn(channel.fill(entry), entry)
 
-    def _append(self, channel: Channel, entry: Entry) -> None:
+    def _append(self, channel: Channel, entry: Entry, *, go: bool = True) -> None:
         channel.entries.append(entry)
         if channel is not self.channel:
             return
         if len(channel.entries) == 1:  # in the place of the hint
             self.messages.put(channel.entries, end=True)
         else:
-            self.messages.append(entry)
+            self.messages.append(entry, go=go)
 
     # --- what goes on behind ---
 

@@ -22,6 +22,8 @@ from protocol.ids import JobId
 
 _TYPED_LINES: Final = 8
 """Lines of what was typed that are shown; the rest is counted."""
+_ASKED_CHARS: Final = 300
+"""Characters of the line that stand over its reply; what was sent is whole."""
 _LIVE_LINES: Final = 6
 """Lines of unverified text shown under the progress; the reply itself comes checked."""
 
@@ -151,13 +153,18 @@ class Talk(Conversation):
             return
         self.answer, self.job = answer, answer.job
         title = self.matter.title if self.matter and self.matter.id == answer.matter else ""
-        self.front.reply(answer, title, asked or line_of(answer))
+        self.front.reply(answer, title, _short(asked or line_of(answer)))
 
 
 def line_of(answer: Answer) -> str:
     """The command line that an answer answers; some kinds keep it whole as their question."""
     said = answer.question
     return said if said.startswith("/") else f"/{answer.kind} {said}".rstrip()
+
+
+def _short(asked: str) -> str:
+    """A line as it stands over its reply: a long paste would push the reply out of view."""
+    return asked if len(asked) <= _ASKED_CHARS else asked[:_ASKED_CHARS].rstrip() + " …"
 
 
 def _typed(line: str, look: Look) -> list[Block]:

@@ -43,7 +43,8 @@ class Blocks:
 class Listing(ScrollView, can_focus=True):
     """Rows one below the other, with a cursor on one of them.
 
-    A pane that stands at its end stays there when rows grow, as a chat does (`follows`).
+    A pane that stands at its end stays there when rows grow, as a chat does (`follows`). Of a last
+    row that is taller than the pane, the beginning is shown.
     """
 
     DEFAULT_CSS = """
@@ -136,16 +137,19 @@ class Listing(ScrollView, can_focus=True):
             self._to_end()
         self.refresh()
 
-    def append(self, row: Row) -> None:
-        """Adds a row at the end; the cursor goes there if it stood on the last one."""
-        bottom = self._at_end()
-        on_last = self.cursor >= len(self._rows) - 1
+    def append(self, row: Row, *, go: bool = True) -> None:
+        """Adds a row at the end.
+
+        Args:
+            row: What to add.
+            go: Whether to go there even from elsewhere.
+        """
+        follows = self.follows and (go or self._at_end())
         self._rows.append(row)
         self._laid.append(row.lines(self._room))
-        if on_last:
-            self.cursor = len(self._rows) - 1
         self._measure()
-        if self.follows and (bottom or on_last):
+        if follows:
+            self.cursor = len(self._rows) - 1
             self._to_end()
         self.refresh()
 
@@ -309,10 +313,22 @@ class Listing(ScrollView, can_focus=True):
     def _row_at_top(self) -> int:
         return bisect_right(self._tops, round(self.scroll_offset.y)) - 1
 
+    def _end(self) -> int:
+        """The line on top when the end is in view: the last row's first one where it is tall."""
+        if not self._rows:
+            return 0
+        last = self._tops[-1] - self.scrollable_content_region.height
+        return max(0, min(last, self._tops[-2]))
+
     def _at_end(self) -> bool:
+        top = round(self.scroll_offset.y)
         height = self.scrollable_content_region.height
-        return bool(self.scroll_offset.y + height >= self._tops[-1] - 1)
+        return abs(top - self._end()) <= 1 or top + height >= self._tops[-1] - 1
 
     def _to_end(self) -> None:
-        self.scroll_to(y=self._tops[-1], animate=False, force=True)
-        self.call_after_refresh(self.scroll_to, y=self._tops[-1], animate=False, force=True)
+        self.scroll_to(y=self._end(), animate=False, force=True)
+        self.call_after_refresh(self._settle)
+
+    def _settle(self) -> None:
+        """Once the size is known to the toolkit, the end is where it should be."""
+        self.scroll_to(y=self._end(), animate=False, force=True)

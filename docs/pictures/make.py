@@ -169,8 +169,8 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PICTURES: Final = (
-    Picture(name="reply-80", size=(80, 44), replies=1, waits_for="verified"),
-    Picture(name="reply-120", size=(120, 36), replies=1, waits_for="verified"),
+    Picture(name="reply-80", size=(80, 36), replies=1, waits_for="[1 ✔]"),
+    Picture(name="reply-120", size=(120, 36), replies=1, waits_for="[1 ✔]"),
     Picture(
         name="findings-200", size=(200, 44), replies=1, keys=("f2", "down", "o"), waits_for="▌ "
     ),
