@@ -7,6 +7,7 @@ until it is done, and says each document it makes a part of.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 import subprocess
 import sys
@@ -60,7 +61,8 @@ def kills_of_a_summary(root: Path, pages: int, kills: int, seed: int) -> dict[st
         answer = work.answer(told[1])  # type: ignore[arg-type]
     finally:
         work.close()
-    heads = Counter(line for line in answer.text.splitlines() if line.startswith("part "))
+    titles = [line[2:10] for line in answer.text.splitlines() if line.startswith("- part ")]
+    heads = Counter(title for title, _ in itertools.groupby(titles))  # a part is a run of lines
     return {
         "kills": hits,
         "covered": answer.coverage.pages_read,

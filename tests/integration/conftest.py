@@ -17,6 +17,7 @@ import asyncssh  # noqa: TID251
 import msgspec
 import pytest
 
+from bench.house import SAMPLE, read_matter
 from bot.link import Link, Target
 from bot.link.ssh import SshWay
 from protocol.frames import Stamp
@@ -240,3 +241,11 @@ def _ask():
         return result
 
     return ask
+
+
+@pytest.fixture(scope="session", name="sample_root")
+def _sample_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample matter, read once for all tests that open a house around it."""
+    root = tmp_path_factory.mktemp("sample")
+    read_matter(root, SAMPLE)
+    return root

@@ -18,11 +18,9 @@ def of_kind(kind):
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    """The sample matter, read once for this file."""
-    folder = tmp_path_factory.mktemp("house")
-    read_matter(folder, SAMPLE)
-    return folder
+def root(sample_root):
+    """The sample matter."""
+    return sample_root
 
 
 @pytest.fixture(scope="module")

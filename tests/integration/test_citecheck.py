@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from bench.house import CODE, SAMPLE, YOU, open_house, read_matter
+from bench.house import CODE, SAMPLE, YOU, open_house
 from protocol.answers import GREEN, RED, ItemKind, Verdict
 from protocol.errors import BadRequest, NotFound
 from protocol.jobs import CiteCheck
@@ -16,11 +16,9 @@ KEY = json.loads((SAMPLE.parent / "answer-key.json").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    """The sample matter, read once for this file."""
-    folder = tmp_path_factory.mktemp("house")
-    read_matter(folder, SAMPLE)
-    return folder
+def root(sample_root):
+    """The sample matter."""
+    return sample_root
 
 
 @pytest.fixture(scope="module")

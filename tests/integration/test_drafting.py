@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from bench.house import CODE, SAMPLE, open_house, read_matter
+from bench.house import CODE, open_house, read_matter
 from protocol.answers import GREEN, RED, ItemKind
 from protocol.errors import BadRequest
 from protocol.events import Failed
@@ -15,11 +15,9 @@ from worker.deliverables.house_forms import form as form_of
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    """The sample matter, read once for this file."""
-    folder = tmp_path_factory.mktemp("house")
-    read_matter(folder, SAMPLE)
-    return folder
+def root(sample_root):
+    """The sample matter."""
+    return sample_root
 
 
 def rows(answer):
@@ -58,7 +56,7 @@ async def test_the_proof_table_names_who_can_testify_and_what_may_be_objected(ro
     reported = next(row for row in table if row["fact"].startswith("I reported it"))
     assert reported["who can testify"] == "Dana Reeves"
     assert reported["objection risk"] == "none seen"
-    assert reported["place"] == "Reeves Dep 2:25-3:1 (NG-000212-213)"
+    assert reported["place"] == "Reeves Dep. 2:25-3:1 (NG-000212-213)"
     mail = next(row for row in table if row["fact"].startswith("I first heard"))
     assert mail["who can testify"] == "Samuel Osei"
     assert "hearsay" in mail["objection risk"]
@@ -69,7 +67,7 @@ async def test_a_declaration_holds_the_words_of_its_witness_alone(root):
     answer = await drafted(root, form="declaration", witness="Dana Reeves")
     assert {row["who can testify"] for row in rows(answer)} == {"Dana Reeves"}
     assert "DECLARATION OF [witness: Dana Reeves]" in answer.text
-    assert "A. Reeves Dep (NG-000211 to NG-000214)" in answer.text
+    assert "A. Reeves Dep. (NG-000211 to NG-000214)" in answer.text
     assert "Invoices" not in answer.text
     assert "under penalty of perjury" in answer.text
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import pytest
 
 from bench import gate, planted
-from bench.house import SAMPLE, open_house, read_matter
+from bench.house import open_house
 from bench.pipeline_kill import kills_of_a_summary
 from worker import review
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    """The sample matter, read once for this file."""
-    folder = tmp_path_factory.mktemp("house")
-    read_matter(folder, SAMPLE)
-    return folder
+def root(sample_root):
+    """The sample matter."""
+    return sample_root
 
 
 async def test_no_sequence_of_commands_lets_an_unapproved_text_out(root):

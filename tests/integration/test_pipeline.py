@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 import verify
-from bench.house import CODE, SAMPLE, YOU, read_matter
+from bench.house import CODE, YOU
 from bench.house import open_house as house_of
 from protocol.answers import GREEN, RED, ItemKind, ReviewState, Verdict
 from protocol.errors import BadRequest, Conflict, NotFound
@@ -23,21 +23,13 @@ from worker.engine.scripted import Line
 WHEN = "When did Northgate first know of the leak?"
 
 
-@pytest.fixture(scope="module")
-def read_root(tmp_path_factory):
-    """The sample matter, read once for this file."""
-    root = tmp_path_factory.mktemp("house")
-    read_matter(root, SAMPLE)
-    return root
-
-
 @pytest.fixture
-async def open_house(read_root):
+async def open_house(sample_root):
     """Opens a house around a script; everything is closed afterwards."""
     async with contextlib.AsyncExitStack() as stack:
 
         async def opening(*script, **options):
-            return await stack.enter_async_context(house_of(read_root, script, **options))
+            return await stack.enter_async_context(house_of(sample_root, script, **options))
 
         yield opening
 

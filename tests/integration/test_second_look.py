@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bench.house import SAMPLE, open_house, read_matter
+from bench.house import open_house
 from protocol.answers import GREEN, RED, ItemKind
 from worker.engine.scripted import Line
 
@@ -15,11 +15,9 @@ SPOILED = "The lease says “Landlord shall be liable for interruption of servic
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    """The sample matter, read once for this file."""
-    folder = tmp_path_factory.mktemp("house")
-    read_matter(folder, SAMPLE)
-    return folder
+def root(sample_root):
+    """The sample matter."""
+    return sample_root
 
 
 def playing(first, repair=None, review='{"unsupported": [], "left_out": []}'):
