@@ -65,7 +65,7 @@ _STATIONS: Final = (
 """What a person must have seen: a name, a pattern, and how often at least."""
 
 
-@click.command(epilog="Example: make demo")
+@click.command(epilog="Example: secondchair-worker demo --talk")
 @click.option(
     "--folder",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
