@@ -109,3 +109,10 @@ def test_any_reply_over_any_record_is_judged(reply: str, record: str) -> None:
     for name in find_names(reply):
         assert 0 <= name.start < name.end <= len(reply)
         judge_name(reply, (name.start, name.end), source)
+
+
+@pytest.mark.parametrize(
+    "text", ["Having said so, he left.", "Asked whether in writing, she said “yes”.", "Told so."]
+)
+def test_a_participle_that_opens_a_sentence_is_no_name(text):
+    assert find_names(text) == ()
