@@ -28,7 +28,8 @@ COMMON_CAPITALS = frozenset(
     see also according under during between within without upon there here what which who whom
     whose why how is was were are be been has had have do did does may might must shall should
     will would can could having being given asked told shown based assuming considering
-    regarding concerning despite once unless monday tuesday wednesday thursday friday saturday sunday january
+    regarding concerning despite once unless monday tuesday wednesday thursday friday saturday
+    sunday january
     february march april june july august september october november december jan feb mar apr jun
     jul aug sep sept oct nov dec agreement contract lease exhibit ex section article schedule
     appendix annex clause paragraph page pages line deposition dep declaration decl affidavit

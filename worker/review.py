@@ -71,9 +71,7 @@ def decide(answer: Answer, request: Decide, *, by: UserName, at: dt.datetime) ->
         raise BadRequest("final is reached by exporting an approved text")
     state = live_state(answer)
     if request.state not in _NEXT[state]:
-        raise Conflict(
-            f"a reply that is {state.lower()} cannot become {request.state.lower()}"
-        )
+        raise Conflict(f"a reply that is {state.lower()} cannot become {request.state.lower()}")
     if request.state is ReviewState.APPROVED:
         missing = [
             item.number
