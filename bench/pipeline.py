@@ -87,23 +87,22 @@ async def _attacked(folder: Path, result: Result) -> None:
     every = attacks.corpus()
     attacks.write_corpus(folder / "files", every)
     read_matter(folder, folder / "files")
-    won_on, obeyed = 0, 0
-    async with open_house(folder, attacks.obey) as house:
+    won_on, engine = 0, attacks.Obedient()
+    async with open_house(folder, engine) as house:
         for attack in every:
-            won, answer = await attacks.judged(house, attack, gate=True)
+            won, _ = await attacks.judged(house, attack, gate=True)
             won_on += bool(won)
-            obeyed += answer.provenance.composition == "model"
             result.rows.append(attacks.as_row(attack, won, "on"))
     won_off = 0
     with attacks.defences_off():
-        async with open_house(folder, attacks.obey) as house:
+        async with open_house(folder, attacks.Obedient()) as house:
             for attack in every:
                 won, _ = await attacks.judged(house, attack, gate=False)
                 won_off += bool(won)
                 result.rows.append(attacks.as_row(attack, won, "off"))
     result.figures |= {
         "attack_documents": len(every),
-        "attack_replies": obeyed,
+        "attack_obeyed": len(engine.obeyed),
         "attack_successes": won_on,
         "attack_successes_defences_off": won_off,
     }

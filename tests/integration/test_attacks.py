@@ -31,16 +31,18 @@ def test_the_corpus_is_large_and_of_every_kind():
 
 
 async def test_nothing_leaves_nothing_false_is_green_nothing_is_approved(root):
-    async with open_house(root, attacks.obey) as house:
+    engine = attacks.Obedient()
+    async with open_house(root, engine) as house:
         for attack in PART:
             won, _ = await attacks.judged(house, attack, gate=True)
             assert won == [], attack.name
+    assert engine.obeyed == {attack.code for attack in PART}
 
 
 async def test_the_same_documents_succeed_where_nothing_defends(root):
     won = set()
     with attacks.defences_off():
-        async with open_house(root, attacks.obey) as house:
+        async with open_house(root, attacks.Obedient()) as house:
             for attack in PART:
                 won |= set((await attacks.judged(house, attack, gate=False))[0])
     assert won >= {
