@@ -150,6 +150,11 @@ _UNCHECKED = frozenset({ItemKind.AUTHORITY_CITE, ItemKind.STATEMENT})
 """Kinds that can never carry a sentence."""
 
 
+_POINTERS = frozenset({ItemKind.NAME, ItemKind.RECORD_CITE})
+"""Kinds that say of whom or from where, and nothing of what happened: "Ms. Reeves testified that
+the roof drain was blocked" is not supported by the record's knowing Ms. Reeves."""
+
+
 def class_sentences(text: str, findings: Sequence[Finding]) -> tuple[Claim, ...]:
     """Every sentence of an answer with its class and the numbers of the findings in it.
 
@@ -188,8 +193,11 @@ def _class_of(sentence: str, start: int, inside: Sequence[Finding]) -> SentenceC
         return SentenceClass.INFERENCE
     if _ARGUMENT.search(own):
         return SentenceClass.ARGUMENT
-    if checkable:
+    kinds = {finding.kind for finding in checkable}
+    if kinds - _POINTERS:
         return SentenceClass.SUPPORTED
+    if ItemKind.RECORD_CITE in kinds:
+        return SentenceClass.INFERENCE  # the place exists; that it says so is the reply's reading
     if _BOILERPLATE.search(sentence):
         return SentenceClass.BOILERPLATE
     if _INSTRUCTION.search(own):

@@ -157,3 +157,21 @@ def test_no_sentence_ends_inside_an_item(text: str, start: int, length: int) -> 
     for begin, end in split_sentences(text, [item]):
         assert not item[0] < end < item[1] or text[end : item[1]].isspace()
         assert not item[0] < begin < item[1] or text[item[0] : begin].isspace()
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (ItemKind.NAME, SentenceClass.NO_SOURCE),  # knowing who proves nothing
+        (ItemKind.RECORD_CITE, SentenceClass.INFERENCE),  # the page exists, no more
+        (ItemKind.QUOTE, SentenceClass.SUPPORTED),
+        (ItemKind.DATE, SentenceClass.SUPPORTED),
+    ],
+)
+def test_who_and_where_alone_support_nothing(kind, expected):
+    text = "Ms. Reeves testified that the roof drain was blocked."
+    item = Finding(
+        number=1, start=0, end=10, kind=kind, verdict=Verdict.VERIFIED, reason="", places=()
+    )
+    (claim,) = class_sentences(text, (item,))
+    assert claim.sentence_class is expected
