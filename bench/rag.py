@@ -111,6 +111,8 @@ def _growth(arguments: Arguments, data: Path, scratch: Path, result: Result) -> 
         result.figures[f"shelf_{name}"] = value
     result.rows += [{"growth": filled | asked}, {"shelf": shelf}]
     result.sizes |= {"growth_passages": passages, "shelf_matters": matters}
+    # A marker that was nowhere before proves nothing by being nowhere after.
+    result.failed |= not shelf["files_with_word_before"]
     result.failed |= bool(shelf["files_with_word_after_closing"]) or not shelf["folder_gone"]
 
 

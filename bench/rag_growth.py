@@ -11,7 +11,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -68,7 +67,10 @@ def _file(path: Path, passages: int, words: list[str], chance: random.Random) ->
 
 
 def _memory_mb() -> float:
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
+    """The most this process has held; getrusage would count what its parent had at the fork."""
+    status = Path("/proc/self/status").read_text("ascii", "replace")
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+    return round(int(line.split()[1]) / 1024, 1)
 
 
 def one(place: Path, passages: int, seed: int) -> Row:
@@ -140,7 +142,10 @@ def many(place: Path, matters: int, most_open: int, seed: int) -> Row:
     for number in range(matters):
         given = place / "given"
         given.mkdir(exist_ok=True)
-        _file(given / "a.txt", 50, [*words, MARKER] if number == 0 else words, chance)
+        _file(given / "a.txt", 50, words, chance)
+        if number == 0:
+            with (given / "a.txt").open("a", encoding="utf-8") as out:
+                out.write(f"51.1 The word {MARKER} stands in this matter only.\n")
         with create(place / "matters" / f"M-{number:04d}", _value(number)) as matter:
             take_in(matter, given)
             read_waiting(matter, reader=DirectReader())

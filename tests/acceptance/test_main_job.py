@@ -84,7 +84,7 @@ def test_stock_ssh_reaches_the_chat(box):
             "-o", f"UserKnownHostsFile={box.folder / 'known_hosts'}",
             "-o", "StrictHostKeyChecking=yes", "-T", "you@127.0.0.1",
         ],
-        input=f"{WHEN}\n/quit\n",
+        input=f"/matter {box.matter}\n{WHEN}\n/quit\n",
         capture_output=True,
         text=True,
         timeout=120,
