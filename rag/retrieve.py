@@ -23,6 +23,7 @@ from protocol.record import DocumentClass, Hit, Passage
 from rag.chunking import windows
 from rag.embedding import Embedder
 from rag.fusion import evened, fuse, scaled, with_quotas, without_repeats
+from rag.joining import FIRST, join_neighbours
 from rag.matters import OpenMatter
 from rag.reranking import Reranker
 from rag.rewriting import Rewriter, Search, bundled
@@ -75,7 +76,7 @@ def retrieve(
     rewriter: Rewriter | None = None,
     reranker: Reranker | None = None,
 ) -> tuple[Hit, ...]:
-    """The passages that answer a question best, best first.
+    """The passages that answer a question best, best first; neighbours joined at the top.
 
     Args:
         matter: The open matter.
@@ -110,7 +111,8 @@ def retrieve(
         ranked = with_quotas(ranked, {at: held[at].span.document for at in ranked}, _QUOTA)
     if reranker is not None:
         ranked = _reranked(reranker, plan.asked, ranked, held)
-    return tuple(scored.hit(at, held[at], plan) for at in ranked[:top_k])
+    hits = [scored.hit(at, held[at], plan) for at in ranked[: top_k + FIRST]]
+    return tuple(join_neighbours(hits, matter.text)[:top_k])
 
 
 def selection(matter: OpenMatter, filters: Filters) -> tuple[DocumentId, ...]:
