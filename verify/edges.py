@@ -8,6 +8,7 @@ on with an exception. Each such edge is a DOUBT.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -29,6 +30,21 @@ _LEADS: Final = frozenset(
 """Words that, right before a statement, keep it from being one."""
 _THAT: Final = frozenset({"that", "dass", "que"})
 STOPS: Final = (".", "!", "?")
+_REACH: Final = 6
+"""Words before a quotation in which a frame that turns it round may stand."""
+_FRAME: Final = re.compile(
+    r" (?:failed|fails|refused|declined|unable|neglected|ceased|purported|claims?|claimed|alleged"
+    r"|denied|denies|deny|doubts?|doubted|disputes?|disputed) (?:(?:to|that|having|ever|the) )*$"
+    r"| (?:not|n't|never|neither|cannot|nobody|no) (?:\w+ ){0,2}(?:think|believe|say|said|know"
+    r"|knew|recall|remember|mean|agree|accept|concede|suggest|true|clear|certain|proven|established|shown)"
+    r" (?:(?:that|the|if|whether) )*$"
+    r"| (?:no|little) (?:reason|proof|evidence|indication|basis|doubt|sign|record)(?: to believe)?"
+    r" (?:(?:that|the|of|for) )*$"
+    r"| far from (?:\w+ )?(?:that |whether |who )?$"
+    r"| (?:do|does|did|was|were|is|are|am|have|has|had|would|could|should) not \w+ly $"
+    r"| neither (?:\w+ ){1,2}(?:is|are|was|were|shall|will|may|has|had) $"
+)
+"""The end of a clause that turns round what follows: "failed to", "do not think that"."""
 _NEGATED_AFTER: Final = ("ない", "ません", "なかっ", "ず", "ぬ", "まい")
 
 
@@ -97,9 +113,28 @@ def _before(record: Sequence[Unit], text: str, at: int) -> list[Edit]:
             found.append(
                 _doubt(f"{words} {start.raw}", f'"{words}" stands right before it in the record')
             )
+        elif frame := _framed(record, at):
+            found.append(
+                _doubt(f"{frame} {start.raw}", f'"{frame}" stands before it in the record')
+            )
     if start.key[:1].isdigit() and (before.key in _SIGNS or _signed(text, start)):
         found.append(_doubt(f"{before.raw}{start.raw}", "the sign before the number is cut off"))
     return found
+
+
+def _framed(record: Sequence[Unit], at: int) -> str:
+    """The words of a denial or a doubt that govern what starts at ``at``; empty without one.
+
+    Looks back within the clause only: past a full stop, a comma or a colon stands another one.
+    """
+    low = at
+    while low > max(0, at - _REACH):
+        if any(mark in record[low].before for mark in (*STOPS, ",", ";", ":")):
+            break
+        low -= 1
+    keys = [unit.key for unit in record[low:at]]
+    found = _FRAME.search(f" {' '.join(keys)} ")
+    return " ".join(unit.raw for unit in record[low:at]) if found else ""
 
 
 def _signed(text: str, number: Unit) -> bool:

@@ -15,13 +15,24 @@ from verify.source import Source
 from verify.titles import Named, exact_titles, loose_titles
 from verify.word_forms import sentence_end, sentence_start
 
-_SPEAKER = re.compile(
-    r"(?P<who>(?:(?:Chief\s+)?Justice|Judge|Mr\.|Ms\.|Mrs\.|Dr\.|Professor"
-    r"|General)\s+[A-Z][\w'’-]+(?:\s[A-Z][\w'’-]+)?"
-    r"|[A-Z][\w'’-]+)\s+(?:\w+ly\s+)?(?:said|says|stated|states|testified|testifies|asked|answered"
-    r"|replied|responded|"
-    r"argued|wrote|writes|explained|admitted|conceded|acknowledged|told|observed|remarked)\b"
+_PERSON = (
+    r"(?:(?:Chief\s+)?Justice|Judge|Mr\.|Ms\.|Mrs\.|Dr\.|Professor|General)"
+    r"\s+[A-Z][\w'’-]+(?:\s[A-Z][\w'’-]+)?|[A-Z][\w'’-]+(?:\s[A-Z][\w'’-]+)?"
 )
+_SAYS = (
+    r"(?:said|says|stated|states|testified|testifies|asked|answered|replied|responded|argued|wrote"
+    r"|writes|explained|admitted|conceded|acknowledged|told|observed|remarked|agreed|confirmed"
+    r"|insisted|claimed|noted|added|recalled|swore|declared|warned|suggested|maintained|put\s+it)"
+)
+_SPEAKER = re.compile(
+    rf"(?P<who>{_PERSON})\s+(?:\w+ly\s+)?{_SAYS}\b"
+    rf"|\b(?:[Aa]ccording\s+to|[Pp]er|[Ii]n\s+the\s+words\s+of)\s+(?P<whose>{_PERSON})",
+)
+_SPEAKER_AFTER = re.compile(
+    rf"[\s,.”\"'’»“„」』*_\])-]{{0,8}}(?:as\s+)?(?:(?P<who>{_PERSON})\s+(?:\w+ly\s+)?{_SAYS}\b"
+    rf"|{_SAYS}\s+(?P<whom>{_PERSON})|according\s+to\s+(?P<whose>{_PERSON}))"
+)
+"""“...,” Justice Kennedy remarked. “...,” said Mr. Osei."""
 
 
 _LIST_ITEM = re.compile(r"^[ \t]*(?:[-*•▪]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)
@@ -104,7 +115,7 @@ def named_document(
         naming=tuple(sorted(set(naming))),
         place=place,
         places=found.places if found and found.certain and sure else (),
-        speaker=_speaker(reply, start, span),
+        speaker=_speaker(reply, start, span, titles),
         problem=found.problem if found and sure else "",
     )
 
@@ -220,6 +231,21 @@ def _only(names: Sequence[Named]) -> Named | None:
     return names[0] if len({named.documents for named in names}) == 1 else None
 
 
-def _speaker(reply: str, start: int, span: tuple[int, int]) -> str:
-    found = [match["who"] for match in _SPEAKER.finditer(reply, start, span[0])]
-    return found[-1] if found else ""
+def _speaker(reply: str, start: int, span: tuple[int, int], titles: Sequence[Named]) -> str:
+    """Who is said to speak: named right after the item, else last before it in its sentence."""
+    after = _SPEAKER_AFTER.match(reply, span[1])
+    if after and "\n" not in reply[span[1] : after.end()]:
+        who = _who(after, titles)
+        if who:
+            return who
+    found = [_who(match, titles) for match in _SPEAKER.finditer(reply, start, span[0])]
+    return next((who for who in reversed(found) if who), "")
+
+
+def _who(match: re.Match[str], titles: Sequence[Named]) -> str:
+    """The person a match names; empty where that is a document ("according to the Lease")."""
+    group = next(name for name, value in match.groupdict().items() if value)
+    low, high = match.span(group)
+    said = match[group]
+    a_paper = any(title.start < high and low < title.end for title in titles)
+    return "" if a_paper or (said.isupper() and " " not in said) else said

@@ -43,6 +43,8 @@ def fold(text: str, *, line_numbers: bool = True, markers: bool = True) -> str:
         line_numbers: Keep numbers at line starts.
         markers: Keep digits glued to the end of a word.
     """
+    if not text.isascii():  # a decomposed letter keeps its accent: marks alone are dropped below
+        text = unicodedata.normalize("NFC", text)
     text = _QUOTE_MARK.sub("", text.replace("\f", "\n"))
     if not line_numbers:
         text = _LINE_NUMBER.sub("", text)

@@ -16,6 +16,11 @@ from protocol.record import DocumentInfo
 from verify.wordlists import DOCUMENT_TYPES, DOCUMENT_VERBS, FUNCTION_WORDS
 
 _WORD = re.compile(r"[^\W_]+")
+_PARTICLE = re.compile(
+    r"(?:에게서|에서는|에서도|으로는|에는|에서|에도|으로|에|은|는|이|가|의|을|를|와|과|도|로"
+    r"|には|では|によると|は|が|の|で|に|も|を|と)(?:만)?"
+)
+"""What Korean and Japanese glue to a name: "근로계약서에는" names the 근로계약서."""
 _DETERMINERS = frozenset("the this that his her their its s said der die das le la".split())
 _POINTING = frozenset("in under per from see to laut gemäß selon dans".split())
 
@@ -48,10 +53,18 @@ def exact_titles(reply: str, infos: Iterable[DocumentInfo]) -> tuple[Named, ...]
     found: list[Named] = []
     for info in infos:
         title = _title_words(info)
-        for index in at.get(title[0], ()) if title else ():
+        starts = at.get(title[0], []) if title else []
+        if len(title) == 1:
+            starts = starts + [
+                index
+                for word, indexes in at.items()
+                if word != title[0] and word.startswith(title[0])
+                for index in indexes
+            ]
+        for index in starts:
             stretch = words[index : index + len(title)]
-            if [word for word, _, _ in stretch] == title:
-                end = stretch[-1][2]
+            if len(stretch) == len(title) and _same(stretch, title):
+                end = stretch[-1][2] - (len(stretch[-1][0]) - len(title[-1]))
                 closing = re.match(r"[)\]」』]", reply[end:]) if info.title[-1:] in ")]" else None
                 found.append(
                     Named(
@@ -62,6 +75,15 @@ def exact_titles(reply: str, infos: Iterable[DocumentInfo]) -> tuple[Named, ...]
                     )
                 )
     return _longest(found)
+
+
+def _same(stretch: Sequence[tuple[str, int, int]], title: Sequence[str]) -> bool:
+    """Whether the words are the title's, the last one perhaps with a particle glued to it."""
+    *first, (last, _, _) = stretch
+    if [word for word, _, _ in first] != list(title[:-1]) or not last.startswith(title[-1]):
+        return False
+    rest = last[len(title[-1]) :]
+    return not rest or _PARTICLE.fullmatch(rest) is not None
 
 
 def _longest(found: list[Named]) -> tuple[Named, ...]:
