@@ -286,8 +286,10 @@ def _present(
 ) -> Judged:
     """The words stand in the record; what is left is where, and what changes were disclosed."""
     title = document_title(record, match.document)
-    if named and match.document not in named and near is not _Near.FAR:
+    told = near is not _Near.FAR or said.labelled
+    if named and match.document not in named and told:
         sure = (said.exact or len(named) == 1) and near is _Near.BESIDE
+        sure = sure or (said.labelled and said.exact)
         wanted = document_title(record, named[0])
         return _judged(
             Verdict.MISATTRIBUTED if sure else Verdict.CHECK,

@@ -37,6 +37,12 @@ _SPEAKER_AFTER = re.compile(
 
 _LIST_ITEM = re.compile(r"^[ \t]*(?:[-*•▪]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)
 """The start of a list's item: a unit of its own, whatever stands in the items around it."""
+_LABEL_OPENS = re.compile(r"[\s>#*_(–—-]*(?:(?:Source|From|See|출처|Quelle)\b:?\s*)?")
+_LABEL_CLOSES = re.compile(
+    r"[)\]*_]*(?:,?\s*(?:§+|Art\.|Section|p\.|pp\.|at)\s*[\w.()-]+)*[\s:.)*_]*"
+)
+_BETWEEN = re.compile(r"[\s>*_•\"“”„«»『』「」'‘’.-]*")
+_HEADING = re.compile(r"(?m)^[ \t]{0,3}#{1,6}[ \t]+\S.*$")
 _SIGNAL = re.compile(r"\s{0,4}(?:(?:See|see|Accord|accord|Cf\.|cf\.)(?:\s+also)?,?\s{1,4})?")
 
 
@@ -50,6 +56,9 @@ class Attribution:
     """Named by its whole title, exhibit label, docket number or Bates label."""
     carried: bool = False
     """The item's own sentence names nothing; its paragraph last spoke of this document."""
+    labelled: bool = False
+    """Named on a line of its own beside the item, or by the heading over it, whatever stands
+    between: "— Survey Report", "## Survey Report"."""
     guessed: bool = False
     """The paragraph names nothing either; it is the only document the reply names at all."""
     naming: tuple[tuple[int, int], ...] = ()
@@ -90,10 +99,16 @@ def named_document(
     chosen = _nearest(names, span, start, end)
     if chosen is None or (chosen not in titles and chosen.end <= span[0]):
         chosen = _introducing(titles, span, reply) or chosen
+    label = _labelling(titles, span, reply)
+    chosen = chosen or label
     if chosen is None:
         loose = loose_titles(_blank(reply, span)[start:end], start, infos)
         chosen = loose[0] if loose else None
-    carried = _in_paragraph(titles, span, reply) if chosen is None else None
+    carried = None
+    if chosen is None:
+        heading = _heading(titles, span, reply)
+        carried = _in_paragraph(titles, span, reply) or heading
+        label = heading if carried is heading else None
     guessed = _only(names) if chosen is None and carried is None else None
     chosen = chosen or carried or guessed
     naming = tuple((named.start, named.end) for named in names)
@@ -111,6 +126,7 @@ def named_document(
         documents=chosen.documents if chosen else (),
         exact=bool(chosen and chosen.exact and not carried and not guessed),
         carried=bool(carried),
+        labelled=bool(label and chosen and label.documents == chosen.documents),
         guessed=bool(guessed),
         naming=tuple(sorted(set(naming))),
         place=place,
@@ -208,6 +224,32 @@ def _introducing(names: Sequence[Named], span: tuple[int, int], reply: str) -> N
         return None
     introduction = re.match(r"[)\]]?[^.\n:]{0,60}:(?=\s)", reply[before[-1].end : span[0]])
     return before[-1] if introduction else None
+
+
+def _labelling(titles: Sequence[Named], span: tuple[int, int], reply: str) -> Named | None:
+    """A title on a line of its own right above or below: "— Survey Report", "Source: Lease"."""
+    for title in titles:
+        line = reply.rfind("\n", 0, title.start) + 1
+        if not _LABEL_OPENS.fullmatch(reply, line, title.start):
+            continue
+        end = reply.find("\n", title.end)
+        rest = reply[title.end : len(reply) if end < 0 else end]
+        if not _LABEL_CLOSES.fullmatch(rest):
+            continue
+        above = title.end <= span[0] and _BETWEEN.fullmatch(reply, title.end + len(rest), span[0])
+        below = title.start >= span[1] and _BETWEEN.fullmatch(reply, span[1], line)
+        if above or below:
+            return title
+    return None
+
+
+def _heading(titles: Sequence[Named], span: tuple[int, int], reply: str) -> Named | None:
+    """The title in the nearest heading over the item ("## Survey Report"), if that names one."""
+    headings = list(_HEADING.finditer(reply, 0, span[0]))
+    if not headings:
+        return None
+    low, high = headings[-1].span()
+    return next((title for title in titles if low <= title.start and title.end <= high), None)
 
 
 def _with_cite_sentence(reply: str, end: int, cites: Sequence[RecordCite]) -> int:

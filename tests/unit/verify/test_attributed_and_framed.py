@@ -89,3 +89,27 @@ def test_decomposed_letters_are_the_same_letters():
     record = "Monsieur Lefèvre a payé le loyer annuel à la société."
     reply = unicodedata.normalize("NFD", f"Le Bail dit “{record}”")
     assert quotes(reply, {"b": ("Bail", record)}) == [Verdict.VERIFIED]
+
+
+WALL = "He failed to inspect the north wall."
+PAPERS = {
+    "r": ("Survey Report", "The north wall was sound and dry on the day of the survey."),
+    "w": ("Witness Statement", WALL),
+}
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "“{words}”\n\n— {title}",
+        "> {words}\n\n— {title}, § 2",
+        "Source: {title}\n\n“{words}”",
+        "## {title}\n\n- “{words}”",
+        "## {title}\n\nIt was read.\n\n“{words}”",
+    ],
+)
+def test_a_source_on_a_line_of_its_own_counts(frame):
+    right = frame.format(words=WALL, title="Witness Statement")
+    wrong = frame.format(words=WALL, title="Survey Report")
+    assert quotes(right, PAPERS) == [Verdict.VERIFIED]
+    assert not GREEN & set(quotes(wrong, PAPERS))
