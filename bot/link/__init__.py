@@ -148,6 +148,8 @@ class Link:
                 while not (pending.lagging and pending.empty()):
                     event = await pending.next()
                     if not isinstance(event, Event):
+                        if pending.lagging:  # the call ended while events were left out
+                            break
                         return
                     if event.seq <= after:
                         continue
