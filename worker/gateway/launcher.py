@@ -16,7 +16,7 @@ import signal
 import socket
 import termios
 from collections.abc import AsyncIterator
-from typing import IO, Final, cast
+from typing import IO, Any, Final, cast
 
 from protocol.errors import Unavailable
 from protocol.frames import Stamp
@@ -56,7 +56,7 @@ async def launch(channel: Channel, stamp: Stamp, settings: GatewaySettings) -> i
 
 
 async def _on_pipes(channel: Channel, command: tuple[str, ...], fd: int) -> int:
-    child = await asyncio.create_subprocess_exec(
+    child = await _spawned(
         *command,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -91,7 +91,7 @@ async def _on_terminal(
         try:
             # The size is set before the child starts, or its first frame is drawn for another one.
             termios.tcsetwinsize(theirs, (terminal.rows, terminal.columns))
-            child = await asyncio.create_subprocess_exec(
+            child = await _spawned(
                 *command,
                 stdin=theirs,
                 stdout=theirs,
@@ -117,6 +117,20 @@ async def _on_terminal(
                 up.cancel()
                 with contextlib.suppress(asyncio.CancelledError, OSError):
                     await up
+
+
+async def _spawned(*command: str, **options: Any) -> asyncio.subprocess.Process:
+    """Starts a child; cancelled meanwhile, it ends the child's whole group before it says so.
+
+    Left to itself, asyncio would kill the child alone, and what that has started would stay.
+    """
+    starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*command, **options))
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with contextlib.suppress(OSError):
+            await _end_group(await starting)
+        raise
 
 
 @contextlib.asynccontextmanager
