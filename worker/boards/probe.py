@@ -95,12 +95,14 @@ class Probe:
         if child.stdin is not None:
             child.stdin.close()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(child.wait(), 0.1 if self._owed else 2.0)
+            async with asyncio.timeout(0.1 if self._owed else 2.0):
+                await child.wait()
             return
         with contextlib.suppress(ProcessLookupError):
             child.send_signal(signal.SIGKILL)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(child.wait(), 0.5)
+            async with asyncio.timeout(0.5):
+                await child.wait()
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -117,7 +119,8 @@ class Probe:
                     await child.stdin.drain()
                     self._owed = 1
                     self._question = question
-                line = await asyncio.wait_for(child.stdout.readline(), wait_s)
+                async with asyncio.timeout(wait_s):
+                    line = await child.stdout.readline()
             except TimeoutError:
                 return self._silence(wait_s)
             except ConnectionError:
@@ -139,7 +142,8 @@ class Probe:
         child.stdin.write(question.encode("ascii") + b"\n")
         self._owed, self._question = 1, question
         try:
-            line = await asyncio.wait_for(child.stdout.readline(), self._deadline_s)
+            async with asyncio.timeout(self._deadline_s):
+                line = await child.stdout.readline()
         except TimeoutError:
             return self._silence(self._deadline_s)
         self._owed = 0

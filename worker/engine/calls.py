@@ -144,7 +144,8 @@ class Calls:
         if self._idle.is_set():
             return
         try:
-            await asyncio.wait_for(self._idle.wait(), timeout_s)
+            async with asyncio.timeout(timeout_s):
+                await self._idle.wait()
         except TimeoutError as error:
             raise Unavailable("the engine still works on what was stopped") from error
 

@@ -143,7 +143,8 @@ class Child:
             with contextlib.suppress(ProcessLookupError):
                 self._process.terminate()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._process.wait(), grace_s)
+                async with asyncio.timeout(grace_s):
+                    await self._process.wait()
         if self.alive:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)

@@ -95,7 +95,8 @@ async def known_flags(program: Sequence[str]) -> frozenset[str]:
     except OSError as error:
         raise Unavailable("the engine's program cannot be run") from error
     try:
-        said, _ = await asyncio.wait_for(process.communicate(), _HELP_TIMEOUT_S)
+        async with asyncio.timeout(_HELP_TIMEOUT_S):
+            said, _ = await process.communicate()
     except TimeoutError as error:
         process.kill()
         await process.wait()

@@ -330,7 +330,8 @@ class Supervised:
             if self._watcher is None or self._watcher.done():
                 raise Unavailable(f"the engine is away: {self._health.detail}")
             try:
-                await asyncio.wait_for(self._ready.wait(), self._settings.start_timeout_s)
+                async with asyncio.timeout(self._settings.start_timeout_s):
+                    await self._ready.wait()
             except TimeoutError as error:
                 raise Unavailable(f"the engine is away: {self._health.detail}") from error
         assert self._child is not None

@@ -148,7 +148,8 @@ async def _end_group(child: asyncio.subprocess.Process) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, sign)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(child.wait(), timeout=_GRACE_S)
+            async with asyncio.timeout(_GRACE_S):
+                await child.wait()
             if sign is signal.SIGHUP:
                 continue  # its own children may still be there
     _log.info("child.ended", pid=child.pid, exit=_status(child.returncode or 0))

@@ -103,7 +103,8 @@ class Server:
             task.cancel()
         await asyncio.gather(*self._lines, return_exceptions=True)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._server.wait_closed(), timeout=5.0)
+            async with asyncio.timeout(5.0):
+                await self._server.wait_closed()
         self._path.unlink(missing_ok=True)
         self._server = None
         _log.info("service.closed")
