@@ -162,14 +162,18 @@ async def test_power_is_read_between_questions(simulate, open_probe):
     box = simulate()
     probe = open_probe(box)
     await probe.sample()
-    box.set(2, power=232_000)
-    await asyncio.sleep(0.8)
-    box.set(2, power=40_000)
-    await asyncio.sleep(0.3)
-    samples = await probe.sample()
-    assert max(samples.samples[2].power_mw) == 232_000
-    assert samples.samples[2].power_mw[-1] == 40_000
-    assert set(samples.samples[3].power_mw) == {41_000}
+    seen, steady = [], set()
+    for milliwatts in (232_000, 40_000):
+        box.set(2, power=milliwatts)
+        async with asyncio.timeout(60):
+            while milliwatts not in seen:
+                await asyncio.sleep(0.5)  # the child reads meanwhile
+                samples = (await probe.sample()).samples
+                seen += samples[2].power_mw
+                steady |= set(samples[3].power_mw)
+    assert seen.count(232_000) > 1  # more often than it was asked
+    assert seen[-1] == 40_000
+    assert steady == {41_000}
 
 
 async def test_the_instant_field_is_preferred(simulate, open_probe):
@@ -199,11 +203,25 @@ async def test_a_card_that_supports_no_events_is_still_read(simulate, open_probe
 
 async def test_a_timeline_plays_by_itself(simulate, open_probe):
     box = simulate()
-    box.set(1, 0.6, temp=70)
     probe = open_probe(box)
-    first = (await probe.sample()).samples[1].temperature_c
-    await asyncio.sleep(1.0)
-    assert (first, (await probe.sample()).samples[1].temperature_c) == (41, 70)
+    await probe.survey()  # the child is up
+    box.set(1, 5.0, temp=70)
+    read = [(await probe.sample()).samples[1].temperature_c]
+    async with asyncio.timeout(60):
+        while read[-1] != 70:
+            await asyncio.sleep(0.2)
+            read.append((await probe.sample()).samples[1].temperature_c)
+    assert set(read) == {41, 70}
+    assert read == sorted(read)
+
+
+async def _surveyed(probe):
+    """The first survey in twenty tries; on a loaded machine a short deadline may pass."""
+    for _ in range(20):
+        answer = await probe.survey()
+        if isinstance(answer, Survey):
+            break
+    return answer
 
 
 # --- silence --------------------------------------------------------------------------------------
@@ -247,8 +265,7 @@ async def test_a_child_that_comes_back_is_used_again(simulate, open_probe):
             break
     assert isinstance(answer, Samples)
     assert probe.pid == pid
-    survey = await probe.survey()
-    assert isinstance(survey, Survey)
+    assert isinstance(await _surveyed(probe), Survey)
 
 
 async def test_a_late_answer_is_never_taken_for_another_question(simulate, open_probe):
@@ -258,8 +275,8 @@ async def test_a_late_answer_is_never_taken_for_another_question(simulate, open_
     box.set(8, delay__GetTemperature=1500)
     assert isinstance(await probe.sample(), Silent)
     box.set(8, delay__GetTemperature=0)
-    await asyncio.sleep(2.5)
-    assert isinstance(await probe.survey(), Survey)
+    await asyncio.sleep(2.5)  # the late answer lies ready to be read
+    assert isinstance(await _surveyed(probe), Survey)
 
 
 async def test_closing_does_not_wait_for_a_stuck_child(simulate, open_probe):
@@ -278,8 +295,7 @@ async def test_a_child_that_was_killed_is_replaced(simulate, open_probe):
     await probe.survey()
     first = probe.pid
     os.kill(first, signal.SIGKILL)
-    answers = [await probe.survey() for _ in range(3)]
-    assert isinstance(answers[-1], Survey)
+    assert isinstance(await _surveyed(probe), Survey)
     assert probe.pid != first
 
 

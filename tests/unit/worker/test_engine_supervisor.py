@@ -27,7 +27,7 @@ from worker.engine.builds import MAX_FAILURES, Builds, build_key
 from worker.engine.scripted import Line, Scripted
 from worker.engine.supervisor import RESTARTS, Supervised
 
-SETTINGS = EngineSettings(start_timeout_s=2, cache_ram_mib=0)
+SETTINGS = EngineSettings(start_timeout_s=20, cache_ram_mib=0)
 
 
 class FakeChild(Scripted):
@@ -232,7 +232,7 @@ async def test_it_gives_up_when_the_child_ends_too_often_and_an_operator_may_ret
 
 
 async def test_a_build_that_answers_otherwise_than_before_is_not_used(tmp_path: Path) -> None:
-    settings = EngineSettings(start_timeout_s=2, state_file=tmp_path / "builds.json")
+    settings = EngineSettings(start_timeout_s=20, state_file=tmp_path / "builds.json")
     bench = Bench(settings=settings)
     await bench.engine.start()
     await bench.engine.stop()
@@ -245,7 +245,7 @@ async def test_a_build_that_answers_otherwise_than_before_is_not_used(tmp_path: 
 
 
 async def test_the_build_before_takes_over_from_one_that_fails(tmp_path: Path) -> None:
-    settings = EngineSettings(start_timeout_s=2, state_file=tmp_path / "builds.json")
+    settings = EngineSettings(start_timeout_s=20, state_file=tmp_path / "builds.json")
     bench = Bench(
         lambda: FakeChild(says="", build="new"), lambda: FakeChild(build="old"), settings=settings
     )
@@ -311,7 +311,7 @@ async def test_a_breach_of_the_wall_ends_the_child() -> None:
 
 
 async def test_forgetting_with_a_host_ram_cache_takes_a_fresh_child() -> None:
-    bench = Bench(settings=EngineSettings(start_timeout_s=2, cache_ram_mib=64))
+    bench = Bench(settings=EngineSettings(start_timeout_s=20, cache_ram_mib=64))
     await bench.engine.start()
     await bench.engine.forget("M")
     assert len(bench.children) == 2
