@@ -22,15 +22,18 @@ from rag.embedding import HashEmbedder
 from rag.ingest import ingest
 from rag.matters import create
 from worker.config import Settings
+from worker.engine import Engine
 from worker.engine.scripted import Line, Script, Scripted
 from worker.handlers import Office
 from worker.handlers.decide import Gate
 from worker.handlers.look import Look
 from worker.handlers.work import Work
+from worker.heads import Heads
 from worker.jobs import JobQueue
 from worker.jobs.memory import MemoryQueue
 from worker.jobs.runner import Runner
 from worker.pipeline import Board, Pipeline
+from worker.read_ahead import ReadAhead
 from worker.router import Router
 from worker.service import Caller
 from worker.shelf import Shelf
@@ -57,11 +60,12 @@ class House:
     """What a handler is asked goes through queue, runner and pipeline."""
 
     def __init__(
-        self, root: Path, shelf: Shelf, queue: JobQueue, office: Office, engine: Scripted
+        self, root: Path, shelf: Shelf, queue: JobQueue, office: Office, board: Board
     ) -> None:
         """Joins the parts; `open_house` builds them."""
         self.root, self.shelf, self.queue, self.office = root, shelf, queue, office
-        self.engine = engine
+        self.board = board
+        self.engine: Any = board.engine
         self.work = Work(office, Router(Settings(state=root)))
         self.gate = Gate(office)
         self.look = Look(office, _no_health)
@@ -111,6 +115,8 @@ async def open_house(
     *,
     composition: str = "model",
     queue: JobQueue | None = None,
+    engine: Engine | None = None,
+    reads_ahead: bool = False,
     **settings: Any,
 ) -> AsyncIterator[House]:
     """Opens a house around a script.
@@ -121,31 +127,58 @@ async def open_house(
         composition: Who words a reply.
         queue: A queue that outlives the house, with the drafts of before; without one the house
             begins anew and its jobs and drafts of before are gone.
+        engine: Instead of the script; started and stopped here.
+        reads_ahead: Whether records are read into the engine between jobs.
         settings: Further settings of the worker.
     """
     if queue is None:
         for stale in ("work.sqlite", "work.sqlite-wal", "work.sqlite-shm"):
             (root / "matters" / CODE / stale).unlink(missing_ok=True)
-    engine = Scripted(script or (Line(text="[[1]]"),))
+    engine = engine or Scripted(script or (Line(text="[[1]]"),))
     await engine.start()
     shelf = Shelf(root / "matters")
     queue = MemoryQueue(utc_now) if queue is None else queue
     ready = asyncio.Event()
     ready.set()
+    chosen = Settings(state=root, composition=composition, **settings)  # type: ignore[arg-type]
+    ahead = ReadAhead(
+        "A",
+        engine=engine,
+        ready=ready,
+        heads=Heads(chosen.whole_record_tokens),
+        shelf=shelf,
+        matters=root / "matters",
+        slot_bytes=1 << 40,
+    )
+    board = Board(
+        engine=engine,
+        billion_parameters=None,
+        ready=ready,
+        ahead=ahead if reads_ahead else None,
+    )
     pipeline = Pipeline(
         shelf=shelf,
-        boards={"A": Board(engine=engine, billion_parameters=None, ready=ready)},
+        boards={"A": board},
         embedder=HashEmbedder(),
-        settings=Settings(state=root, composition=composition, **settings),  # type: ignore[arg-type]
+        settings=chosen,
         job=queue.job,
         now=utc_now,
     )
-    runner = Runner(queue, {"A": 1}, pipeline.work, idle=lambda _: engine.wait_idle(5.0))
+
+    async def idle(_: str) -> None:
+        async with board.aside():
+            await engine.wait_idle(5.0)
+
+    runner = Runner(queue, {"A": 1}, pipeline.work, idle=idle)
     await runner.start()
+    reading = asyncio.create_task(ahead.run()) if reads_ahead else None
     office = Office(shelf=shelf, queue=queue, audit=root / "audit", now=utc_now)
     try:
-        yield House(root, shelf, queue, office, engine)
+        yield House(root, shelf, queue, office, board)
     finally:
         await runner.shut_down()
+        if reading is not None:
+            reading.cancel()
+            await asyncio.wait({reading})
         await shelf.close()
         await engine.stop()

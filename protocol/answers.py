@@ -186,6 +186,16 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     prompt_sha256: str = ""
     finish_reason: str = ""
+    template_sha256: str = ""
+    """Hash of the model's chat template."""
+    prompt_tokens: int | None = None
+    """Tokens the engine was given; None where no model was asked."""
+    reused_tokens: int | None = None
+    """Of these, the ones it found in its kv_cache and did not read again (``cache_n``)."""
+    drafted_tokens: int = 0
+    """Tokens that speculation proposed."""
+    accepted_tokens: int = 0
+    """Of these, the ones the model agreed with."""
     composition: str = ""
     """"extractive": every sentence is the record's own words; "model": the model's; "code"."""
     passages: tuple[PassageId, ...] = ()

@@ -53,6 +53,9 @@ class Progress(_Body, frozen=True, kw_only=True, tag="progress"):
     done: int
     total: int
     eta_s: float | None = None
+    """Seconds to the end of the stage; None where nobody can tell."""
+    eta_estimated: bool = False
+    """The box was never measured at this: ``eta_s`` is a guess."""
 
 
 class Found(_Body, frozen=True, kw_only=True, tag="found"):

@@ -37,6 +37,7 @@ from protocol.jobs import (
     ListJobs,
     ListMatters,
     OpenSource,
+    Result,
     Summarize,
     WriteDraft,
 )
@@ -48,13 +49,15 @@ from worker.handlers import Office
 from worker.handlers.decide import Gate
 from worker.handlers.look import Look
 from worker.handlers.work import Work
+from worker.heads import Heads
 from worker.jobs import JobQueue, Lease, open_queue
 from worker.jobs.runner import Runner
 from worker.logs import Log
 from worker.pipeline import Board, Pipeline
+from worker.read_ahead import ReadAhead
 from worker.registry import RegistryFile
-from worker.router import Router
-from worker.service import Handlers
+from worker.router import Router, is_extractive
+from worker.service import Caller, Handlers
 from worker.service.server import Server
 from worker.shelf import Shelf
 
@@ -137,8 +140,9 @@ class App:
             stack.push_async_callback(queue.close)
             shelf = Shelf(matters_folder(settings))
             stack.push_async_callback(shelf.close)
+            heads = Heads(settings.whole_record_tokens)
             for board in settings.board_settings():
-                self._boards[board.name] = _board(board, run)
+                self._boards[board.name] = _board(settings, board, run, shelf, heads)
                 stack.push_async_callback(self._boards[board.name].engine.stop)
             stack.push_async_callback(self._end_starts)
             office = Office(shelf=shelf, queue=queue, audit=settings.state / "audit", now=utc_now)
@@ -154,6 +158,11 @@ class App:
             stack.push_async_callback(server.stop)
             self._starts = [
                 asyncio.create_task(_start(name, board)) for name, board in self._boards.items()
+            ]
+            self._starts += [
+                asyncio.create_task(board.ahead.run())
+                for board in self._boards.values()
+                if board.ahead
             ]
             self._starts.append(asyncio.create_task(pipeline.warm()))
             self._starts.append(asyncio.create_task(self._sweep(queue)))
@@ -188,8 +197,10 @@ class App:
         )
 
     def _runner(self, queue: JobQueue, shelf: Shelf, pipeline: Pipeline) -> Runner:
-        async def idle(board: str) -> None:
-            await self._boards[board].engine.wait_idle(_IDLE_S)
+        async def idle(name: str) -> None:
+            board = self._boards[name]
+            async with board.aside():
+                await board.engine.wait_idle(_IDLE_S)
 
         async def keep_failure(lease: Lease, error: ErrorValue) -> None:
             async with shelf.use(lease.matter) as held:
@@ -199,9 +210,18 @@ class App:
         return Runner(queue, places, pipeline.work, idle=idle, keep_failure=keep_failure)
 
     def _handlers(self, office: Office, queue: JobQueue) -> Handlers:
-        work = Work(office, Router(self.settings))
+        router = Router(self.settings)
+        work = Work(office, router)
         look = Look(office, self.health)
         gate = Gate(office)
+
+        async def documents(request: ListDocuments, caller: Caller) -> Result:
+            self._opened(router, request.matter)
+            return await look.documents(request, caller)
+
+        async def jobs(request: ListJobs, caller: Caller) -> Result:
+            self._opened(router, request.matter)
+            return await look.jobs(request, caller)
 
         async def join_words(event: Event, matter: MatterId) -> Event:
             if isinstance(event.body, Failed):
@@ -213,8 +233,8 @@ class App:
                 **dict.fromkeys(_WORK, work.submit),
                 Cancel: work.cancel,
                 ListMatters: look.matters,
-                ListJobs: look.jobs,
-                ListDocuments: look.documents,
+                ListJobs: jobs,
+                ListDocuments: documents,
                 OpenSource: look.page,
                 GetAnswer: look.answer,
                 Forget: look.forget,
@@ -227,13 +247,21 @@ class App:
             join_words=join_words,
         )
 
+    def _opened(self, router: Router, matter: MatterId) -> None:
+        """Whoever lists a matter's documents or jobs is about to ask."""
+        ahead = self._boards[router.board_for("ask").name].ahead
+        if ahead:
+            ahead.want(matter)
+
     async def health(self) -> dict[str, tuple[str, str]]:
         """Each part with its state and one sentence."""
         parts = {"worker": ("ok", "takes requests")}
         for name, board in self._boards.items():
             health = await board.engine.health()
-            detail = health.detail or health.state.value
-            parts[f"board {name}"] = (_HEALTH[health.state], detail)
+            state, detail = _HEALTH[health.state], health.detail or health.state.value
+            if state == "ok" and board.ahead and board.ahead.alert:
+                state, detail = "degraded", board.ahead.alert
+            parts[f"board {name}"] = (state, detail)
         if self._queue is not None:
             for info in await self._queue.boards():
                 state = "degraded" if info.paused else "ok"
@@ -242,15 +270,31 @@ class App:
         return parts
 
 
-def _board(settings: EngineSettings, run: Path) -> Board:
-    model = settings.model
-    if model is None and settings.engine in ("llama_server", "llama_python"):
+def _board(
+    settings: Settings, board: EngineSettings, run: Path, shelf: Shelf, heads: Heads
+) -> Board:
+    model = board.model
+    if model is None and board.engine in ("llama_server", "llama_python"):
         model = bundled_model()
     size = read_header(model).parameters / 1e9 if model is not None else None
     placed = msgspec.structs.replace(
-        settings, run_folder=settings.run_folder or run / f"engine-{settings.name}"
+        board,
+        run_folder=board.run_folder or run / f"engine-{board.name}",
+        state_file=board.state_file or settings.state / "engines" / f"{board.name}.json",
     )
-    return Board(engine=open_engine(placed), billion_parameters=size, ready=asyncio.Event())
+    engine, ready = open_engine(placed), asyncio.Event()
+    ahead = None
+    if not is_extractive(settings, size):
+        ahead = ReadAhead(
+            board.name,
+            engine=engine,
+            ready=ready,
+            heads=heads,
+            shelf=shelf,
+            matters=matters_folder(settings),
+            slot_bytes=int(board.slot_files_gib * 1024**3),
+        )
+    return Board(engine=engine, billion_parameters=size, ready=ready, ahead=ahead)
 
 
 async def _start(name: str, board: Board) -> None:

@@ -71,6 +71,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Whether text is shown while it is written, marked unverified."""
     passages: int = 12
     """Passages a question is answered from."""
+    whole_record_tokens: int = 16_384
+    """A record of at most so many tokens stands whole in each prompt, and the model keeps it read
+    between questions; a longer one is answered from the passages found. 0 for never. Counts only
+    where the model words the reply."""
     answer_tokens: int = 768
     """The longest reply a model may write."""
     turns: int = 6

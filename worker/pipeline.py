@@ -8,6 +8,7 @@ reply is one item to look at, "not checked".
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime as dt
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -61,6 +62,7 @@ from worker.deliverables import (
 from worker.engine import Engine
 from worker.jobs import JobContext
 from worker.logs import Log
+from worker.read_ahead import ReadAhead
 from worker.review import text_sha256
 from worker.router import is_extractive
 from worker.shelf import Held, Shelf
@@ -89,6 +91,12 @@ class Board:
     billion_parameters: float | None
     ready: asyncio.Event
     """Set once the engine's start has ended, well or not."""
+    ahead: ReadAhead | None = None
+    """Reads records into the engine between jobs; None where the model only orders sentences."""
+
+    def aside(self) -> contextlib.AbstractAsyncContextManager[None]:
+        """Nothing is read ahead on this board until the block ends."""
+        return self.ahead.aside() if self.ahead else contextlib.nullcontext()
 
 
 class Pipeline:
@@ -128,9 +136,9 @@ class Pipeline:
         """
         started = time.perf_counter()
         queue_ms = await self._queue_ms(context)
-        async with self._shelf.use(context.matter) as held:
+        board = self._boards[context.board]
+        async with self._shelf.use(context.matter) as held, board.aside():
             request = held.work.request(context.request_sha256)
-            board = self._boards[context.board]
             if isinstance(request, Ask | Summarize):
                 await board.ready.wait()
             desk = Desk(
@@ -141,6 +149,7 @@ class Pipeline:
                 embedding=self._embedding,
                 settings=self._settings,
                 extractive=is_extractive(self._settings, board.billion_parameters),
+                ahead=board.ahead,
             )
             maker = _MAKERS.get(type(request))
             if maker is None:
@@ -152,6 +161,8 @@ class Pipeline:
             held.work.drop_parts(context.job)
             if isinstance(request, Ask):
                 held.work.put_turn(context.job, request.conversation, request.question, answer.text)
+            if isinstance(request, Ingest) and board.ahead:
+                board.ahead.want(context.matter)
         return completed(answer)
 
     async def _queue_ms(self, context: JobContext) -> float:

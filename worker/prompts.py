@@ -21,6 +21,10 @@ from worker.quoting import Sentence
 # are only characters: a zero-width space after the first one breaks them up.
 _CONTROL: Final = re.compile(r"<(?=\S)|\[(?=/?(?:INST|SYS))", re.IGNORECASE)
 
+_CODE_TOKENS: Final = 12
+"""The engine puts the matter's code of 12 digits in front: one code may take so many tokens more
+than another, and the counts here are made with another."""
+
 
 def template(name: str) -> str:
     """A standing instruction, without its last line end."""
@@ -76,7 +80,7 @@ async def fitting(
     Raises:
         BadRequest: Not even one sentence and the question fit.
     """
-    room = engine.capabilities.context_tokens - output_tokens
+    room = engine.capabilities.context_tokens - output_tokens - _CODE_TOKENS
     kept, past = len(sentences), list(turns)
     while True:
         held = tuple(sorted(sentences[:kept], key=lambda one: (one.document, one.start)))
@@ -93,12 +97,71 @@ async def fitting(
             )
 
 
+_COMPOSE: Final = "compose"
+"""The standing instruction of every prompt on a head: one system text, one head."""
+
+
+def head(sentences: Sequence[Sentence]) -> Prompt:
+    """The part of a prompt that is the same for every question on these sentences."""
+    return Prompt(system=template(_COMPOSE), record=_blocks(sentences))
+
+
+async def on_head(
+    engine: Engine,
+    stable: Prompt,
+    name: str,
+    question: str,
+    *,
+    found: Sequence[int] = (),
+    turns: Sequence[tuple[str, str]] = (),
+    output_tokens: int,
+) -> Prompt | None:
+    """A prompt on a whole record: everything that differs stands behind it.
+
+    Args:
+        engine: Counts the tokens.
+        stable: Of `head`.
+        name: The standing instruction; another than the head's own is put before the question.
+        question: What is asked now.
+        found: Numbers of the sentences that the search found, best first.
+        turns: Earlier (question, reply) pairs, oldest first; dropped oldest first when too long.
+        output_tokens: What must stay free for the answer.
+
+    Returns:
+        None where head and question do not fit together.
+    """
+    asked = _question(question)
+    if found:
+        asked = f"Found by the search: {' '.join(f'[{n}]' for n in found)}\n{asked}"
+    if name != _COMPOSE:
+        asked = f"{template(name)}\nThe numbered sentences stand above.\n\n{asked}"
+    past = [Turn(question=one, answer=said) for one, said in turns]
+    room = engine.capabilities.context_tokens - output_tokens - _CODE_TOKENS
+    while True:
+        prompt = Prompt(
+            system=stable.system, record=stable.record, turns=tuple(past), question=asked
+        )
+        if engine.capabilities.context_tokens == 0 or await engine.count_tokens(prompt) <= room:
+            return prompt
+        if not past:
+            return None
+        past.pop(0)
+
+
+def _blocks(sentences: Sequence[Sentence]) -> tuple[str, ...]:
+    return tuple(block(number, one) for number, one in enumerate(sentences, start=1))
+
+
+def _question(question: str) -> str:
+    return f"Question: {' '.join(question.split())}"
+
+
 def _prompt(
     name: str, question: str, sentences: Sequence[Sentence], turns: Sequence[tuple[str, str]]
 ) -> Prompt:
     return Prompt(
         system=template(name),
-        record=tuple(block(number, one) for number, one in enumerate(sentences, start=1)),
+        record=_blocks(sentences),
         turns=tuple(Turn(question=asked, answer=said) for asked, said in turns),
-        question=f"Question: {' '.join(question.split())}",
+        question=_question(question),
     )

@@ -22,6 +22,7 @@ from worker.config import Settings
 from worker.engine import Engine
 from worker.jobs import JobContext
 from worker.quoting import Sentence, sentences
+from worker.read_ahead import ReadAhead
 from worker.shelf import Held
 
 
@@ -65,6 +66,8 @@ class Desk:
     settings: Settings
     extractive: bool
     """Whether the model only orders the record's words (see `worker.router`)."""
+    ahead: ReadAhead | None = None
+    """Keeps the matter's record in the engine between questions."""
 
     async def stage(self, stage: Stage, done: int = 0, total: int = 0) -> None:
         """Says how far a stage is."""

@@ -30,6 +30,7 @@ from worker.deliverables.second_look import repaired, second_reading
 from worker.deliverables.wording import line
 from worker.deliverables.writing import Written, write
 from worker.engine import AnswerMalformed, FinishReason, Usage, prompt_sha256
+from worker.heads import placed
 from worker.quoting import Sentence
 
 MODEL_AWAY: Final = (
@@ -154,15 +155,21 @@ def _read_order(text: str, count: int) -> tuple[list[int], str]:
 
 async def _composed(desk: Desk, request: Ask, scored: Sequence[Scored]) -> Composed:
     turns = desk.matter.work.turns(request.conversation, desk.settings.turns)
-    prompt, held = await prompts.fitting(
+    best = [one.sentence for one in scored]
+    head = await desk.ahead.head(desk.matter) if desk.ahead else None
+    prompt, held = await placed(
         desk.engine,
         "compose",
         request.question,
-        [one.sentence for one in scored],
+        best,
+        head=head,
         turns=turns,
         output_tokens=desk.settings.answer_tokens,
     )
     written = await write(desk, prompt, max_tokens=desk.settings.answer_tokens, live=True)
+    if desk.ahead:
+        on = head if head is not None and held is head.sentences else None
+        await desk.ahead.asked(desk.context.job, desk.matter.id, on, written.usage.reused_tokens)
     text, unknown, taken = put_in_quotations(written.text, held)
     notes = []
     if unknown:
@@ -174,10 +181,10 @@ async def _composed(desk: Desk, request: Ask, scored: Sequence[Scored]) -> Compo
     if written.usage.finish_reason is not FinishReason.STOP:
         notes.append("The reply was cut off before the model had ended.")
     if text.strip():
-        text, mended = await repaired(desk, request.question, text, held)
+        text, mended = await repaired(desk, request.question, text, best, head)
         notes += mended
         if desk.settings.second_reading:
-            notes += await second_reading(desk, request.question, text, held)
+            notes += await second_reading(desk, request.question, text, best, head)
     return Composed(
         text=text.strip() or _NOTHING,
         how="model",
@@ -221,7 +228,7 @@ class Composed:
         passages = tuple(hit.passage.id for hit in hits)
         if self.written is None:
             return Provenance(composition=self.how, passages=passages, degraded=self.degraded)
-        engine = desk.engine.provenance
+        engine, usage = desk.engine.provenance, self.written.usage
         return Provenance(
             engine=engine.engine,
             model=engine.model,
@@ -230,7 +237,12 @@ class Composed:
             flags=engine.flags,
             seed=1,
             prompt_sha256=self.prompt_sha256,
-            finish_reason=self.written.usage.finish_reason,
+            finish_reason=usage.finish_reason,
+            template_sha256=engine.template_sha256,
+            prompt_tokens=usage.prompt_tokens,
+            reused_tokens=usage.reused_tokens,
+            drafted_tokens=usage.drafted_tokens,
+            accepted_tokens=usage.accepted_tokens,
             composition=self.how,
             passages=passages,
         )

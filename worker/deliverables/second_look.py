@@ -21,6 +21,7 @@ from worker import prompts
 from worker.deliverables import Desk
 from worker.deliverables.quotations import put_in_quotations
 from worker.deliverables.writing import write
+from worker.heads import Head, placed
 from worker.logs import Log
 from worker.quoting import Sentence
 
@@ -38,7 +39,7 @@ class _Reading(msgspec.Struct):
 
 
 async def repaired(
-    desk: Desk, question: str, text: str, held: Sequence[Sentence]
+    desk: Desk, question: str, text: str, held: Sequence[Sentence], head: Head | None = None
 ) -> tuple[str, tuple[str, ...]]:
     """The text, its failing quotations asked for once more, and notes of what came of it."""
     failing = await _failing(desk, text, question)
@@ -49,8 +50,13 @@ async def repaired(
     wrong = "\n".join(f"- {prompts.fenced(text[item.start : item.end])}" for item in failing)
     asked = f"{question}\n\nThe reply was: {prompts.fenced(text)}\n\nNot in the record: {wrong}"
     try:
-        prompt, again = await prompts.fitting(
-            desk.engine, "repair", asked, offered, output_tokens=desk.settings.answer_tokens
+        prompt, again = await placed(
+            desk.engine,
+            "repair",
+            asked,
+            offered,
+            head=head,
+            output_tokens=desk.settings.answer_tokens,
         )
         written = await write(desk, prompt, max_tokens=desk.settings.answer_tokens)
     except (Unavailable, BadRequest):
@@ -65,7 +71,7 @@ async def repaired(
 
 
 async def second_reading(
-    desk: Desk, question: str, text: str, held: Sequence[Sentence]
+    desk: Desk, question: str, text: str, held: Sequence[Sentence], head: Head | None = None
 ) -> tuple[str, ...]:
     """Notes of an adversarial reader; the same model reads, and the notes say so."""
     report = await _checked(desk, text, question)
@@ -74,11 +80,12 @@ async def second_reading(
         return ()
     numbered = "\n".join(f"[{n}] {prompts.fenced(one)}" for n, one in enumerate(own, start=1))
     try:
-        prompt, shown = await prompts.fitting(
+        prompt, shown = await placed(
             desk.engine,
             "review",
             f"{question}\n\nThe reply:\n{numbered}",
             held,
+            head=head,
             output_tokens=_REVIEW_TOKENS,
         )
         written = await write(

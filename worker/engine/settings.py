@@ -37,6 +37,8 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Host memory for the kv_cache of records that are not in a slot now; 0 for none."""
     slot_files: bool = False
     """Whether records' kv_cache may be written to the matter's folder, where the model allows."""
+    slot_files_gib: float = 32.0
+    """Disk that all slot files of this box may take; the oldest go first."""
     kv_dtype: str = "f16"
     speculation: str = "none"
     """none, ngram-simple, or a draft model's kind; others do not keep matters apart."""

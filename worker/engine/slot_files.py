@@ -19,6 +19,8 @@ from worker.engine import EngineProvenance, Prompt, messages
 from worker.engine.wall import walled
 
 SUFFIX = ".slot"
+FOLDER = "slots"
+"""In a matter's folder."""
 _READ_BYTES = 1 << 20
 
 
@@ -91,6 +93,40 @@ def remove(file: Path) -> None:
     """Delete a slot file and its note; neither need be there."""
     _note_path(file).unlink(missing_ok=True)
     file.unlink(missing_ok=True)
+
+
+def keep_newest(matters: Path, most_bytes: int) -> int:
+    """Delete the oldest slot files of all matters until the rest take no more than this.
+
+    Args:
+        matters: The folder of all matters; slot files lie in ``<matter>/slots/``.
+        most_bytes: What may stay.
+
+    Returns:
+        How many were deleted.
+    """
+    files = []
+    for file in matters.glob(f"*/{FOLDER}/*{SUFFIX}"):
+        try:
+            stat = file.stat()
+        except OSError:
+            continue  # its matter was closed meanwhile
+        files.append((stat.st_mtime_ns, stat.st_size, file))
+    left, gone = sum(size for _, size, _ in files), 0
+    for _, size, file in sorted(files):
+        if left <= most_bytes:
+            break
+        remove(file)
+        left -= size
+        gone += 1
+    return gone
+
+
+def keep_only(file: Path) -> None:
+    """Delete every other slot file of the same matter: the record was another one then."""
+    for other in file.parent.glob(f"*{SUFFIX}"):
+        if other != file:
+            remove(other)
 
 
 def _note_path(file: Path) -> Path:
