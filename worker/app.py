@@ -45,6 +45,7 @@ from rag.embedding import Embedder, ModelEmbedder, default_model_folder
 from worker.boards.model_file import read_header
 from worker.config import Settings
 from worker.engine import EngineSettings, State, bundled_model, open_engine
+from worker.engine.builds import build_notes
 from worker.handlers import Office
 from worker.handlers.decide import Gate
 from worker.handlers.look import Look
@@ -280,7 +281,7 @@ def _board(
     placed = msgspec.structs.replace(
         board,
         run_folder=board.run_folder or run / f"engine-{board.name}",
-        state_file=board.state_file or settings.state / "engines" / f"{board.name}.json",
+        state_file=build_notes(settings.state, board),
     )
     engine, ready = open_engine(placed), asyncio.Event()
     ahead = None

@@ -242,7 +242,7 @@ async def test_a_job_that_comes_while_a_record_is_read_loses_nothing_of_what_was
     api = LlamaHttp(engine.endpoint)
     house.board.ahead.want(CODE)
     async with asyncio.timeout(120):
-        while (await api.get("/slots"))[0].get("n_prompt_tokens", 0) < 128:
+        while (await api.get("/slots"))[0].get("n_prompt_tokens", 0) < 128:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     await api.close()
     answer = await house.answer(house.ask("How long was the work on floor 3?"))

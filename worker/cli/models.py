@@ -16,6 +16,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColu
 from protocol.errors import BadRequest, NotFound
 from worker.boards.model_file import read_header
 from worker.cli import settings_of
+from worker.engine.builds import build_notes
 from worker.engine.model_pull import model_name, offered_bytes, pull_model
 from worker.engine.models import (
     ModelFile,
@@ -122,3 +123,20 @@ def remove(ctx: click.Context, name: str) -> None:
     """Delete the model NAME from this box."""
     remove_model(name, _folder(ctx))
     click.echo(f"{name}: removed")
+
+
+@command.command(epilog="Example: secondchair-worker models again A")
+@click.argument("board")
+@click.pass_context
+def again(ctx: click.Context, board: str) -> None:
+    """Let builds that were set aside on BOARD try again at the worker's next start."""
+    settings = settings_of(ctx)
+    chosen = next((one for one in settings.board_settings() if one.name == board), None)
+    if chosen is None:
+        raise NotFound(f"there is no board {board}")
+    notes = build_notes(settings.state, chosen)
+    if not notes.exists():
+        click.echo(f"{board}: nothing is noted of its builds")
+        return
+    notes.unlink()
+    click.echo(f"{board}: the next start tests its builds anew")

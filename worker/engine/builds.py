@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from worker.engine import EngineProvenance
+from worker.engine import EngineProvenance, EngineSettings
 
 MAX_FAILURES = 3
 """So many failed tests or early ends in a row, and a build is set aside."""
@@ -38,6 +38,16 @@ def build_key(provenance: EngineProvenance) -> str:
         [provenance.model_sha256, provenance.binary_sha256, provenance.flags]
     )
     return hashlib.sha256(whole).hexdigest()[:16]
+
+
+def build_notes(state: Path, settings: EngineSettings) -> Path:
+    """The file that keeps the notes on a board's builds.
+
+    Args:
+        state: The state folder of the box.
+        settings: Of the board.
+    """
+    return settings.state_file or state / "engines" / f"{settings.name}.json"
 
 
 class Builds:

@@ -246,7 +246,10 @@ class Supervised:
                 key = build_key(child.provenance)
                 note = self._builds.note(key)
                 if note.set_aside:
-                    raise Unavailable("this build of the engine is set aside: it failed its tests")
+                    raise Unavailable(
+                        "this build of the engine is set aside: it failed its tests",
+                        next_step="secondchair-worker models again BOARD, once it is mended",
+                    )
                 if self._settings.self_test:
                     await self._test(child, key, note.answer_sha256)
                 return child

@@ -15,6 +15,8 @@ from click.testing import CliRunner
 
 from protocol.errors import BadRequest, Conflict, Damaged, NotFound, Unavailable
 from worker.cli.models import command
+from worker.engine import EngineSettings
+from worker.engine.builds import Builds, build_notes
 from worker.engine.model_pull import model_name, offered_bytes, pull_model
 from worker.engine.models import (
     add_model,
@@ -147,3 +149,17 @@ def test_the_command_line(source: Path, site: str, tmp_path: Path) -> None:
     assert run("pull", f"{site}/A.gguf", "--sha256", SHA256)[0] != 0  # nobody to ask
     assert run("pull", f"{site}/A.gguf", "--sha256", SHA256, "--yes")[0] == 0
     assert run("verify") == (0, "A.gguf: as recorded\n")
+
+
+def test_a_set_aside_build_tries_again_on_an_operators_word(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    obj = {"config": None, "flags": {"state": state}}
+    notes = build_notes(state, EngineSettings(name="A"))
+    builds = Builds(notes)
+    builds.set_aside("b")
+    assert Builds(notes).note("b").set_aside
+    done = CliRunner().invoke(command, ["again", "A"], obj=obj)
+    assert (done.exit_code, "anew" in done.stdout) == (0, True)
+    assert not Builds(notes).note("b").set_aside
+    assert CliRunner().invoke(command, ["again", "A"], obj=obj).exit_code == 0
+    assert isinstance(CliRunner().invoke(command, ["again", "Z"], obj=obj).exception, NotFound)
