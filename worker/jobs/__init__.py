@@ -1,10 +1,10 @@
 """The promise of the job queue: a request that was accepted is never lost and never done twice.
 
 Read this file, then one keeper. `durable` keeps the promise in one SQLite file and survives kill
--9; `memory` keeps it in dictionaries, for tests of other rooms; `turn` decides whose turn it is;
-`runner` joins the queue to the work. No keeper holds a word of a matter: ids, kinds, counts, hashes
-and times only, checked by `wordless` on the way in. The words lie in the matter's own file, which
-is written first; a step or an event then names them.
+-9; `shared` in a PostgreSQL database for several boxes; `memory` in dictionaries, for tests of
+other rooms; `turn` decides whose turn it is; `runner` joins the queue to the work. No keeper holds
+a word of a matter: ids, kinds, counts, hashes and times only, checked by `wordless` on the way in.
+The words lie in the matter's own file, which is written first; a step or an event then names them.
 
 Words used here: a *job* is one request; a *step* is one remembered part of it; an *event* is one
 numbered thing said about it; a *lease* is a worker's right to run it until a time; a *board* runs
@@ -20,6 +20,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from protocol.errors import Unavailable
 from protocol.events import Completed, Event, EventBody, Failed, Stopped
 from protocol.ids import JobId, MatterId, UserName
 from protocol.jobs import Job
@@ -333,3 +334,26 @@ def open_queue(path: Path, clock: Clock) -> JobQueue:
     from worker.jobs.durable import DurableQueue
 
     return DurableQueue.open(path, clock)
+
+
+def open_shared_queue(conninfo: str, *, box: str) -> JobQueue:
+    """The queue of several boxes in a PostgreSQL database; time is the server's.
+
+    Args:
+        conninfo: As libpq takes it. It may hold a secret: no error repeats it.
+        box: This box's name among them, a short code in lower case; no other may use it.
+
+    Raises:
+        Unavailable: The server is away or refuses, or ``psycopg`` is not installed.
+        Damaged: The tables there are not a job queue of this version.
+    """
+    try:
+        from worker.jobs.shared import SharedQueue
+    except ImportError as error:
+        raise Unavailable(
+            "the shared queue needs psycopg, which is not installed",
+            next_step='pip install "psycopg[binary]"',
+        ) from error
+    if not box:
+        raise ValueError("a box that shares a queue has a name")
+    return SharedQueue.open(conninfo, box=box)

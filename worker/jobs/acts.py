@@ -245,10 +245,15 @@ class Acts(Entries):
             self._end(row, body, reason)
             return self._view(self._row(row.id))
 
-    def recover(self, starting: bool) -> tuple[JobId, ...]:
+    def recover(self, starting: bool, mine: str = "") -> tuple[JobId, ...]:
+        """See `worker.jobs.JobQueue.recover`; ``mine``: how the owners of this worker begin."""
         with self._store.transaction("recover"):
             now = self._now()
-            gone = [row for row in self._store.running(None) if starting or row.lease_ms <= now]
+            gone = [
+                row
+                for row in self._store.running(None)
+                if row.lease_ms <= now or (starting and row.owner.startswith(mine))
+            ]
             for row in gone:
                 self.rung.add(stop_topic(row.id))
                 if row.stop_asked:
@@ -269,13 +274,13 @@ class Acts(Entries):
         with self._store.transaction("board"):
             self._store.put_board(replace(self._board(board), places=places))
             self._tell_places(board)
-        self.rung.add(board_topic(board))
+            self.rung.add(board_topic(board))
 
     def set_paused(self, board: str, paused: bool) -> None:
         wordless.check_id(board, "board")
         with self._store.transaction("board"):
             self._store.put_board(replace(self._board(board), paused=paused))
-        self.rung.add(board_topic(board))
+            self.rung.add(board_topic(board))
 
     def boards(self) -> tuple[BoardInfo, ...]:
         return tuple(
@@ -293,8 +298,8 @@ class Acts(Entries):
         with self._store.transaction("sweep"):
             jobs = self._store.ended(to_ms(before))
             self._store.delete_jobs(jobs)
+            self.rung.update(events_topic(job) for job in jobs)
         self._store.tidy()
-        self.rung.update(events_topic(job) for job in jobs)
         return len(jobs)
 
     def close_matter(self, matter: MatterId) -> tuple[JobId, ...]:
@@ -305,9 +310,9 @@ class Acts(Entries):
             for board in {row.board for row in rows if row.state in _ACTIVE}:
                 self._tell_places(board)
                 self.rung.add(board_topic(board))
+            for row in rows:
+                self.rung.update((events_topic(row.id), stop_topic(row.id)))
         self._store.tidy()
-        for row in rows:
-            self.rung.update((events_topic(row.id), stop_topic(row.id)))
         return tuple(row.id for row in rows if row.state is JobState.RUNNING)
 
 

@@ -31,3 +31,7 @@ class Bells:
         for topic in topics:
             for ear in self._ears.get(topic, ()):
                 ear.set()
+
+    def topics(self) -> frozenset[str]:
+        """Every topic somebody listens to."""
+        return frozenset(self._ears)

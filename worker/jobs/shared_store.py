@@ -1,0 +1,277 @@
+"""Rows of the queue in PostgreSQL, for several boxes at once.
+
+Two kinds of act need two kinds of lock. An act that looks at a line and changes it (add, claim,
+stop, park, end, recover, ...) holds one advisory lock of the database to its commit, so that such
+acts follow one another on all boxes just as they do in one SQLite file. An act of one running job
+alone (say, step, beat), which happens some thirty times a second while a model writes, locks only
+that job's row. No act ever holds two locks of the second kind without the first, so none can wait
+for another in a ring. Whoever reads for a write locks what it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import resources
+from typing import Any, Final, TypeVar
+
+import msgspec
+import psycopg
+from psycopg import sql
+from psycopg.rows import DictRow, dict_row
+
+from protocol.errors import Damaged, Unavailable
+from protocol.ids import JobId, MatterId
+from worker.jobs.rows import BoardRow, EventRow, JobRow
+
+T = TypeVar("T")
+Hook = Callable[[str], None]
+"""Called with ``act:before`` and ``act:after`` around every commit; tests end the process there."""
+
+VERSION: Final = 1
+OF_ONE_JOB: Final = frozenset({"say", "step", "beat"})
+"""The acts that touch one running job and nothing else."""
+
+_SETTINGS: Final = (
+    # A worker that froze inside a transaction must not hold up the other boxes for ever.
+    "-c idle_in_transaction_session_timeout=5000 -c lock_timeout=10000 "
+    "-c statement_timeout=15000 -c synchronous_commit=on -c client_min_messages=error"
+)
+
+
+class PostgresStore:
+    """Keeps `worker.jobs.rows.Store` over one connection. To be used from one thread.
+
+    Args:
+        conninfo: As libpq takes it; may hold a secret and is in no error.
+        schema: The schema the tables stand in.
+        hook: See `Hook`.
+    """
+
+    def __init__(self, conninfo: str, schema: str, hook: Hook) -> None:
+        self._conninfo = conninfo
+        self._schema = schema
+        self._hook = hook
+        self._sql = statements()
+        self._writing = False
+        self._looking = False
+        self._now_ms: int | None = None
+        self.topics: set[str] = set()
+        """Whom to wake with the commit; the acts fill it."""
+        self._db = connect(conninfo, schema)
+        self._make_tables()
+
+    # --- one act ---
+
+    @contextmanager
+    def transaction(self, name: str) -> Iterator[None]:
+        self._end_look()
+        self._db.execute("BEGIN")
+        self._writing = True
+        try:
+            if name not in OF_ONE_JOB:
+                self._run("one_at_a_time", schema=self._schema)
+            yield
+            self._hook(f"{name}:before")
+            if self.topics:
+                self._run("tell", channel=self._schema, topics=sorted(self.topics))
+            self._db.execute("COMMIT")
+        except BaseException:
+            with suppress(psycopg.Error):  # a broken connection has rolled back by itself
+                self._db.execute("ROLLBACK")
+            raise
+        finally:
+            self._writing = False
+        self._hook(f"{name}:after")
+
+    def begin_act(self) -> None:
+        """Connects again where the connection was lost since the act before."""
+        self.topics.clear()
+        self._now_ms = None
+        if self._db.closed:
+            self._looking = False
+            self._db = connect(self._conninfo, self._schema)
+
+    def end_act(self) -> None:
+        """Lets go of what an act was looking at."""
+        with suppress(psycopg.Error):
+            self._end_look()
+
+    def process(self) -> int:
+        """The number under which the database knows this connection; 0 while there is none."""
+        return 0 if self._db.closed else self._db.info.backend_pid
+
+    def now_ms(self) -> int:
+        """The server's time, the same throughout one act: boxes' own clocks may differ."""
+        if self._now_ms is None:
+            self._now_ms = int(self._one_row("clock")["now_ms"])
+        return self._now_ms
+
+    # --- the rows ---
+
+    def job(self, job: JobId) -> JobRow | None:
+        return self._one(JobRow, "job", id=job)
+
+    def job_of_key(self, key_sha256: str) -> JobRow | None:
+        return self._one(JobRow, "job_of_key", key_sha256=key_sha256)
+
+    def jobs_of(self, matter: MatterId, most: int | None) -> list[JobRow]:
+        return self._all(JobRow, "jobs_of", matter=matter, most=most)
+
+    def waiting(self, board: str) -> list[JobRow]:
+        return self._all(JobRow, "waiting", board=board)
+
+    def running(self, board: str | None) -> list[JobRow]:
+        if board is None:
+            return self._all(JobRow, "running")
+        return self._all(JobRow, "running_on", board=board)
+
+    def ended(self, before_ms: int) -> list[JobId]:
+        return [JobId(row["id"]) for row in self._run("ended", before_ms=before_ms)]
+
+    def put_job(self, row: JobRow) -> None:
+        self._run("put_job", **msgspec.to_builtins(row))
+
+    def delete_jobs(self, jobs: list[JobId]) -> None:
+        for statement in ("delete_events", "delete_steps", "delete_jobs"):
+            self._run(statement, ids=list(jobs))
+
+    def events(self, job: JobId, after: int) -> list[EventRow]:
+        return [
+            EventRow(seq=row["seq"], at_ms=row["at_ms"], body=bytes(row["body"]))
+            for row in self._run("events", job=job, after=after)
+        ]
+
+    def add_event(self, job: JobId, row: EventRow) -> None:
+        self._run("add_event", job=job, seq=row.seq, at_ms=row.at_ms, body=row.body)
+
+    def step(self, job: JobId, name: str) -> bytes | None:
+        row = self._run("step", job=job, name=name).fetchone()
+        return None if row is None else bytes(row["value"])
+
+    def put_step(self, job: JobId, name: str, value: bytes) -> None:
+        self._run("put_step", job=job, name=name, value=value)
+
+    def board(self, name: str) -> BoardRow | None:
+        return self._one(BoardRow, "board", name=name)
+
+    def boards(self) -> list[BoardRow]:
+        return self._all(BoardRow, "boards")
+
+    def put_board(self, row: BoardRow) -> None:
+        self._run("put_board", **msgspec.to_builtins(row))
+
+    def last_turns(self, board: str) -> dict[MatterId, int]:
+        rows = self._run("last_turns", board=board)
+        return {MatterId(row["matter"]): row["tick"] for row in rows}
+
+    def put_turn(self, board: str, matter: MatterId, tick: int) -> None:
+        self._run("put_turn", board=board, matter=matter, tick=tick)
+
+    def forget_turns(self, matter: MatterId) -> None:
+        self._run("forget_turns", matter=matter)
+
+    def tidy(self) -> None:
+        """Nothing: the server reuses the room of deleted rows in its own time. What may lie there
+        until then is ids and counts, as everything here."""
+
+    def wake(self) -> None:
+        """Makes every listener look up, so that one that is to end does so at once."""
+        if not self._db.closed:
+            with suppress(psycopg.Error):
+                self._db.execute(self._sql["tell"], {"channel": self._schema, "topics": [""]})
+
+    def close(self) -> None:
+        self._db.close()
+
+    # --- within ---
+
+    def _run(self, statement: str, **values: Any) -> psycopg.Cursor[DictRow]:
+        if not self._writing and not self._looking:
+            self._db.execute(self._sql["look"])
+            self._looking = True
+        return self._db.execute(self._sql[statement], values)
+
+    def _one_row(self, statement: str, **values: Any) -> DictRow:
+        row = self._run(statement, **values).fetchone()
+        assert row is not None
+        return row
+
+    def _one(self, kind: type[T], statement: str, **values: Any) -> T | None:
+        row = self._run(self._for_write(kind, statement), **values).fetchone()
+        return None if row is None else msgspec.convert(row, kind)
+
+    def _all(self, kind: type[T], statement: str, **values: Any) -> list[T]:
+        rows = self._run(self._for_write(kind, statement), **values).fetchall()
+        return [msgspec.convert(row, kind) for row in rows]
+
+    def _for_write(self, kind: type[Any], statement: str) -> str:
+        """Jobs that are read inside a write are locked to its end."""
+        return f"{statement} for update" if self._writing and kind is JobRow else statement
+
+    def _end_look(self) -> None:
+        if self._looking:
+            self._looking = False
+            self._db.execute("COMMIT")
+
+    def _make_tables(self) -> None:
+        """Makes the tables where there is no such schema yet.
+
+        Raises:
+            Damaged: There is one, and it is not a queue of this version.
+        """
+        with self.transaction("schema"):
+            if self._run("present", schema=self._schema).fetchone() is None:
+                self._db.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(self._schema)))
+                self._db.execute(self._sql["schema"])
+                return
+        try:
+            version = self._one_row("version")["number"]
+        except psycopg.errors.UndefinedTable:
+            version = None
+        finally:
+            self.end_act()
+        if version != VERSION:
+            raise Damaged("this schema of the database is not a job queue of this version")
+
+
+def connect(conninfo: str, schema: str) -> psycopg.Connection[DictRow]:
+    """A connection that sees this schema alone and commits only what it is told to."""
+    db = psycopg.connect(
+        conninfo,
+        autocommit=True,
+        row_factory=dict_row,
+        connect_timeout=5,
+        keepalives_idle=15,
+        application_name="secondchair",
+        options=_SETTINGS,
+    )
+    db.execute("SELECT set_config('search_path', %s, false)", [f'"{schema}"'])
+    return db
+
+
+def statements() -> dict[str, Any]:
+    """The statements of ``shared.sql`` by name; those that read jobs also as they lock them."""
+    text = resources.files("worker.jobs").joinpath("shared.sql").read_text("utf-8")
+    parts = text.split("-- name: ")[1:]
+    named = {part.split("\n", 1)[0].strip(): part.split("\n", 1)[1].strip() for part in parts}
+    for name, statement in list(named.items()):
+        if statement.partition("\n")[2].startswith("SELECT * FROM job"):
+            named[f"{name} for update"] = statement.rstrip(";") + " FOR UPDATE;"
+    return named
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Errors of PostgreSQL as ours; their texts, which may repeat values, are not passed on."""
+    try:
+        yield
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        raise Unavailable(
+            "the shared job queue's database cannot be used right now",
+            next_step="look at the PostgreSQL server and the way to it",
+        ) from error
+    except psycopg.Error as error:
+        raise Damaged(
+            "the shared job queue's database is damaged", next_step="run doctor"
+        ) from error
