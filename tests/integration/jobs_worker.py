@@ -1,6 +1,9 @@
 """A worker process for the crash tests: runs jobs, and kills itself where it is told to.
 
 Usage: jobs_worker.py FOLDER RUN KILL_AT [--lease SECONDS] [--pages NUMBER]
+       [--shared CONNINFO --box NAME]
+
+With --shared the queue is that of several boxes, in a PostgreSQL database; FOLDER holds effects.
 
 KILL_AT is ``step:after#3`` (the third commit of a step), ``statement#9`` (before the ninth
 statement of SQL), ``byte#9`` (the ninth event of the engine), ``any#40`` (the fortieth hook of any
@@ -24,6 +27,7 @@ from protocol.events import Completed, Found, Words
 from protocol.ids import JobId, MatterId, UserName
 from worker.jobs import LEASE_S, JobContext, NewJob, StepValue, acts, runner
 from worker.jobs.durable import DurableQueue
+from worker.jobs.keeper import Keeper
 
 SHORT_PAGES = 4
 """Steps of a short job; the long one has as many as --pages says."""
@@ -61,12 +65,33 @@ def tell(line: str) -> None:
     sys.stdout.flush()
 
 
-async def main(folder: Path, run: str, kill_at: str, pages: int) -> None:
-    fuse = Fuse(kill_at)
+async def open_durable(folder: Path, fuse: Fuse) -> DurableQueue:
+    """The queue in one file; the fuse hears every statement too."""
     queue = DurableQueue.open(folder / "queue.sqlite", lambda: dt.datetime.now(dt.UTC), hook=fuse)
     # Inside a transaction too, before each of its statements.
     trace = queue._store._db.set_trace_callback
     await queue._do(lambda acts: trace(lambda statement: fuse("statement")))
+    return queue
+
+
+def open_shared(conninfo: str, box: str, fuse: Fuse) -> Keeper:
+    """The queue of several boxes; the fuse hears every statement too."""
+    from worker.jobs.shared import SharedQueue
+
+    queue = SharedQueue.open(conninfo, box=box, hook=fuse)
+    run = queue._store._run
+
+    def heard(statement: str, **values: object) -> object:
+        fuse("statement")
+        return run(statement, **values)
+
+    queue._store._run = heard  # type: ignore[assignment, method-assign]
+    return queue
+
+
+async def main(folder: Path, run: str, kill_at: str, pages: int, shared: str, box: str) -> None:
+    fuse = Fuse(kill_at)
+    queue = open_shared(shared, box, fuse) if shared else await open_durable(folder, fuse)
     everything_added = asyncio.Event()
     effects = os.open(folder / "effects.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
@@ -132,7 +157,9 @@ if __name__ == "__main__":
     given.add_argument("kill_at")
     given.add_argument("--lease", type=float, default=LEASE_S)
     given.add_argument("--pages", type=int, default=SHORT_PAGES)
+    given.add_argument("--shared", default="")
+    given.add_argument("--box", default="")
     told = given.parse_args()
     for module in (acts, runner):
         module.LEASE_S = told.lease  # type: ignore[attr-defined]
-    asyncio.run(main(told.folder, told.run, told.kill_at, told.pages))
+    asyncio.run(main(told.folder, told.run, told.kill_at, told.pages, told.shared, told.box))

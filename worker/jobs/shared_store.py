@@ -59,7 +59,11 @@ class PostgresStore:
         self.topics: set[str] = set()
         """Whom to wake with the commit; the acts fill it."""
         self._db = connect(conninfo, schema)
-        self._make_tables()
+        try:
+            self._make_tables()
+        except BaseException:
+            self._db.close()
+            raise
 
     # --- one act ---
 
@@ -246,7 +250,11 @@ def connect(conninfo: str, schema: str) -> psycopg.Connection[DictRow]:
         application_name="secondchair",
         options=_SETTINGS,
     )
-    db.execute("SELECT set_config('search_path', %s, false)", [f'"{schema}"'])
+    try:
+        db.execute("SELECT set_config('search_path', %s, false)", [f'"{schema}"'])
+    except BaseException:
+        db.close()
+        raise
     return db
 
 
