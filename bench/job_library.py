@@ -1,7 +1,8 @@
 """Tries the library ``procrastinate`` on the cases of our job queue.
 
-``python -m bench.job_library``. Not a part of the project: install it beside (``pip install procrastinate``) to see the trial of
-``docs/decisions/0050-shared-queue.md`` again, on a throw-away PostgreSQL server.
+``python -m bench.job_library``. The library is no part of the project: install it beside
+(``pip install procrastinate``) to see the trial of ``docs/decisions/0050-shared-queue.md`` again,
+on a throw-away PostgreSQL server.
 """
 
 from __future__ import annotations
