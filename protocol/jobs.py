@@ -230,6 +230,9 @@ class Forget(_Request, frozen=True, kw_only=True, tag="forget"):
 class Health(_Request, frozen=True, kw_only=True, tag="health"):
     """State of the worker's parts."""
 
+    prove: bool = False
+    """Ask every idle board for a few words, too: an engine may say it is well and be silent."""
+
 
 AtOnceRequest = (
     Decide

@@ -55,6 +55,7 @@ from worker.jobs import JobQueue, Lease, open_queue
 from worker.jobs.runner import Runner
 from worker.logs import Log
 from worker.pipeline import Board, Pipeline
+from worker.proof import Proof
 from worker.read_ahead import ReadAhead
 from worker.registry import RegistryFile
 from worker.router import Router, is_extractive
@@ -118,6 +119,7 @@ class App:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._boards: dict[str, Board] = {}
+        self._proofs: dict[str, Proof] = {}
         self._starts: list[asyncio.Task[None]] = []
         self._queue: JobQueue | None = None
 
@@ -144,6 +146,7 @@ class App:
             heads = Heads(settings.whole_record_tokens)
             for board in settings.board_settings():
                 self._boards[board.name] = _board(settings, board, run, shelf, heads)
+                self._proofs[board.name] = Proof(self._boards[board.name].engine)
                 stack.push_async_callback(self._boards[board.name].engine.stop)
             stack.push_async_callback(self._end_starts)
             office = Office(shelf=shelf, queue=queue, audit=settings.state / "audit", now=utc_now)
@@ -254,14 +257,17 @@ class App:
         if ahead:
             ahead.want(matter)
 
-    async def health(self) -> dict[str, tuple[str, str]]:
-        """Each part with its state and one sentence."""
+    async def health(self, prove: bool = False) -> dict[str, tuple[str, str]]:
+        """Each part with its state and one sentence; on request with a real completion a board."""
         parts = {"worker": ("ok", "takes requests")}
         for name, board in self._boards.items():
             health = await board.engine.health()
             state, detail = _HEALTH[health.state], health.detail or health.state.value
             if state == "ok" and board.ahead and board.ahead.alert:
                 state, detail = "degraded", board.ahead.alert
+            if prove and health.state is State.READY:
+                proof = await self._proofs[name].give()
+                state, detail = proof if proof[0] != "ok" or state == "ok" else (state, detail)
             parts[f"board {name}"] = (state, detail)
         if self._queue is not None:
             for info in await self._queue.boards():

@@ -114,7 +114,7 @@ class Journal:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[int]:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = _open_for_adding(self._path)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield handle
@@ -148,6 +148,24 @@ class Journal:
         _write_all(handle, msgspec.json.encode(entry) + b"\n")
         os.fsync(handle)
         return entry
+
+
+def _open_for_adding(path: Path) -> int:
+    """The journal, made when it is not there: for our user alone, or for its folder's group.
+
+    A journal that is there is opened without the wish to make it: in a folder where only owners may
+    remove files, the kernel refuses that wish for a file of somebody else (fs.protected_regular).
+    """
+    flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    for _ in range(2):
+        with contextlib.suppress(FileNotFoundError):
+            return os.open(path, flags)
+        with contextlib.suppress(FileExistsError):  # another process made it meanwhile
+            handle = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
+            if path.parent.stat().st_mode & 0o020:
+                os.fchmod(handle, 0o660)
+            return handle
+    return os.open(path, flags)
 
 
 def path_of(folder: Path, matter: MatterId) -> Path:

@@ -223,7 +223,7 @@ def _board(board: EngineSettings) -> Check:
 
 
 def _worker(settings: Settings) -> Check:
-    path = settings.run() / SOCKET
+    path = settings.run_of_worker() / SOCKET
     with socket.socket(socket.AF_UNIX) as peer:
         peer.settimeout(2)
         try:
@@ -240,7 +240,7 @@ def _worker(settings: Settings) -> Check:
 
 def _gateway(settings: Settings) -> Check:
     port = settings.port
-    port_file = settings.run() / "gateway.port"
+    port_file = settings.run_of_worker() / "gateway.port"
     if port_file.exists():
         port = int(port_file.read_text("ascii"))
     try:

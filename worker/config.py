@@ -110,6 +110,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             raise BadRequest("the run folder belongs to another user")
         return folder
 
+    def run_of_worker(self) -> Path:
+        """The worker's run folder as the gateway sees it, whose user may be another one.
+
+        Only a folder that the settings name may belong to somebody else: a folder of the temp
+        folder could be anybody's.
+        """
+        if self.run_folder is not None and self.run_folder.is_dir():
+            return self.run_folder
+        return self.run()
+
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """Settings and where each value came from."""

@@ -7,6 +7,7 @@ follow the error tree (`protocol.errors`).
 from __future__ import annotations
 
 import os
+import pwd
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 import click
 
-from protocol.errors import AppError
+from protocol.errors import AppError, BadRequest
 from worker.config import Loaded, Settings, load
 
 _COMMANDS: Final = {
@@ -28,6 +29,7 @@ _COMMANDS: Final = {
     "matters": ("worker.cli.matters", "Open, read, list and close matters."),
     "users": ("worker.cli.users", "Users, keys and rights."),
     "audit": ("worker.cli.audit", "Check the sealed journals."),
+    "probe": ("worker.cli.probe", "How the running worker's parts are, for a health check."),
 }
 
 
@@ -65,10 +67,38 @@ def cli(ctx: click.Context, config: Path | None, state: Path | None) -> None:
     ctx.obj = {"config": config, "flags": {"state": state}}
 
 
-def loaded(ctx: click.Context) -> Loaded:
-    """The settings for this call, with the source of each."""
+def loaded(ctx: click.Context, *, as_owner: bool = True) -> Loaded:
+    """The settings for this call, with the source of each.
+
+    Typed by root on a box whose state belongs to another user, the command goes on as that user, so
+    that it leaves no file behind which the worker cannot open.
+
+    Args:
+        ctx: The command's context.
+        as_owner: False for the commands that set owners themselves.
+    """
     values: dict[str, Any] = ctx.obj
-    return load(values["config"], environment=os.environ, flags=values["flags"])
+    found = load(values["config"], environment=os.environ, flags=values["flags"])
+    if as_owner:
+        become_owner(found.settings.state)
+    return found
+
+
+def become_owner(state: Path) -> None:
+    """Drops root's rights for those of the state folder's owner; others stay who they are."""
+    if os.geteuid() != 0 or not state.is_dir() or state.stat().st_uid == 0:
+        return
+    try:
+        owner = pwd.getpwuid(state.stat().st_uid)
+    except KeyError:
+        raise BadRequest(
+            "the state folder belongs to a user that this system does not know",
+            next_step="secondchair-worker init --service, or chown it",
+        ) from None
+    os.initgroups(owner.pw_name, owner.pw_gid)
+    os.setgid(owner.pw_gid)
+    os.setuid(owner.pw_uid)
+    os.umask(0o077)
 
 
 def settings_of(ctx: click.Context) -> Settings:

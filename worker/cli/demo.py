@@ -31,10 +31,10 @@ from worker.app import SOCKET, matters_folder, open_embedder, registry_path
 from worker.checks import State, run_checks
 from worker.cli.doctor import show
 from worker.cli.gateway import PORT_FILE
-from worker.cli.init import prepare
 from worker.cli.matters import new_matter, read_folder
 from worker.config import Settings, load
 from worker.keys import make_key
+from worker.setup.folders import prepare
 
 _CLONE: Final = Path(worker.__file__).parents[1]
 _SAMPLE: Final = _CLONE / "tests" / "data" / "sample" / "hartwell-v-northgate"

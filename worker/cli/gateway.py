@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import click
 
-from worker import logs
+from worker import logs, notify
 from worker.cli import settings_of
 from worker.cli.until import until_ended
 from worker.config import Settings
@@ -26,7 +27,7 @@ def gateway_settings(settings: Settings) -> GatewaySettings:
         port=settings.port,
         host_keys=host_keys(settings.state),
         users=settings.state / "registry" / "users.toml",
-        worker=settings.run() / SOCKET,
+        worker=settings.run_of_worker() / SOCKET,
         drop=DropSettings(matters=settings.state / "matters", audit=settings.state / "audit"),
     )
 
@@ -45,14 +46,18 @@ def command(ctx: click.Context, leash: bool) -> None:
     """Run the SSH gateway until SIGTERM or Ctrl-C. It speaks to the worker's socket only."""
     settings = settings_of(ctx)
     logs.setup()
-    port_file = settings.run() / PORT_FILE
+    run = settings.run_of_worker()
+    ours = run.stat().st_uid == os.getuid()  # a gateway with a user of its own only reads there
 
     async def main() -> None:
         async with Gateway(gateway_settings(settings)).open() as gateway:
-            port_file.write_text(f"{gateway.port}\n", "ascii")
+            if ours:
+                (run / PORT_FILE).write_text(f"{gateway.port}\n", "ascii")
+            notify.ready()
             try:
                 await until_ended(leashed=leash)
             finally:
-                port_file.unlink(missing_ok=True)
+                if ours:
+                    (run / PORT_FILE).unlink(missing_ok=True)
 
     asyncio.run(main())

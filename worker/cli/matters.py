@@ -22,6 +22,7 @@ from worker.audit import Journal
 from worker.cli import settings_of
 from worker.config import Settings
 from worker.quotation_index import make_missing
+from worker.sharing import share_matter
 
 
 @click.group()
@@ -46,6 +47,7 @@ def new_matter(settings: Settings, title: str, users: tuple[str, ...]) -> Matter
         code = new_matter_id()
     matter = Matter(id=code, title=title, opened_at=utc_now(), date_order=settings.date_order)
     create(root / code, matter).close()
+    share_matter(root / code)
     for name in users:
         held = registry.with_matter(held, UserName(name), code)
     registry.write(path, held)

@@ -6,7 +6,7 @@ import asyncio
 
 import click
 
-from worker import logs
+from worker import logs, notify
 from worker.app import App
 from worker.cli import settings_of
 from worker.cli.until import until_ended
@@ -22,6 +22,7 @@ def command(ctx: click.Context, leash: bool) -> None:
 
     async def main() -> None:
         async with App(settings).open():
+            notify.ready()
             await until_ended(leashed=leash)
 
     asyncio.run(main())

@@ -29,10 +29,13 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     context_tokens: int = 4096
     """Context of one slot (``-c`` is this times ``slots``)."""
     slots: int = 1
+    """Requests worked at the same time, each with a context of its own."""
     threads: int = 1
+    """Threads of the processor; more for a model that runs there."""
     batch_tokens: int = 512
     """``-b``: cancel latency, progress and stalls are one batch."""
     ubatch_tokens: int = 512
+    """``-ub``: tokens computed in one go; more needs more memory of the cards."""
     cache_ram_mib: int = 256
     """Host memory for the kv_cache of records that are not in a slot now; 0 for none."""
     slot_files: bool = False
@@ -40,6 +43,7 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     slot_files_gib: float = 32.0
     """Disk that all slot files of this box may take; the oldest go first."""
     kv_dtype: str = "f16"
+    """Type of the kv_cache: f16, q8_0 or q4_0."""
     speculation: str = "none"
     """none, ngram-simple, or a draft model's kind; others do not keep matters apart."""
     flags: tuple[str, ...] = ()
@@ -51,6 +55,7 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     floor_tokens_per_s: float = 0.0
     """A slower engine fails its start-up test; 0 for no floor."""
     start_timeout_s: float = 120.0
+    """How long loading the weights may take."""
     stall_timeout_s: float = 120.0
     """Without a word from a working engine for so long, it counts as hung."""
     endpoint: str = ""

@@ -54,7 +54,7 @@ def write(answer: Answer, *, title: str, folder: Path, form: str) -> WrittenFile
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        part.chmod(0o600)
+        part.chmod(0o640 if folder.stat().st_mode & 0o040 else 0o600)  # the gateway's group reads
         part.replace(folder / name)
     except OSError as error:
         part.unlink(missing_ok=True)

@@ -336,7 +336,7 @@ class DropBox(asyncssh.SFTPServer):
 def _there(settings: DropSettings, matter: MatterId) -> None:
     handle = -1
     try:
-        handle = os.open(settings.matters / matter, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        handle = os.open(settings.matters / matter, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
         raise NoSuchPlace from None
     finally:

@@ -32,6 +32,8 @@ _FORBIDDEN: Final = frozenset('/\\:*?"<>|')
 _RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
 _SAFE_CATEGORIES: Final = frozenset("LMNPSZ")
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_WAY: Final = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""To pass through a matter's folder, which the gateway's user may not read."""
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -118,7 +120,7 @@ class Folder:
         """
         self._top = self.handle = -1
         try:
-            self._top = os.open(matters / matter_id(matter), _FOLDER)
+            self._top = os.open(matters / matter_id(matter), _WAY)
             try:
                 self.handle = os.open(name, _FOLDER, dir_fd=self._top)
             except FileNotFoundError:

@@ -42,7 +42,7 @@ class Look:
     """Answers what is asked about what there is."""
 
     def __init__(
-        self, office: Office, health: Callable[[], Awaitable[dict[str, tuple[str, str]]]]
+        self, office: Office, health: Callable[[bool], Awaitable[dict[str, tuple[str, str]]]]
     ) -> None:
         self._office = office
         self._health = health
@@ -110,7 +110,7 @@ class Look:
 
     async def health(self, request: Health, caller: Caller) -> Result:
         """State of the worker's parts."""
-        return HealthIs(parts=await self._health())
+        return HealthIs(parts=await self._health(request.prove))
 
     async def join_words(self, event: Event, matter: MatterId) -> Event:
         """An event with the words it only names, for sending."""
