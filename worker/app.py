@@ -44,7 +44,7 @@ from protocol.jobs import (
 from rag.embedding import Embedder, ModelEmbedder, default_model_folder
 from worker.boards.model_file import read_header
 from worker.config import Settings
-from worker.engine import EngineSettings, State, bundled_model, open_engine
+from worker.engine import EngineSettings, State, bundled_model, open_engine, speeds
 from worker.engine.builds import build_notes
 from worker.handlers import Office
 from worker.handlers.decide import Gate
@@ -288,8 +288,10 @@ def _board(
         board,
         run_folder=board.run_folder or run / f"engine-{board.name}",
         state_file=build_notes(settings.state, board),
+        speeds_file=board.speeds_file or settings.state / "engines" / speeds.FILE,
     )
     engine, ready = open_engine(placed), asyncio.Event()
+    speed = speeds.Speed(placed.speeds_file, board.name, engine)
     ahead = None
     if not is_extractive(settings, size):
         ahead = ReadAhead(
@@ -300,8 +302,9 @@ def _board(
             shelf=shelf,
             matters=matters_folder(settings),
             slot_bytes=int(board.slot_files_gib * 1024**3),
+            speed=speed,
         )
-    return Board(engine=engine, billion_parameters=size, ready=ready, ahead=ahead)
+    return Board(engine=engine, billion_parameters=size, ready=ready, speed=speed, ahead=ahead)
 
 
 async def _start(name: str, board: Board) -> None:

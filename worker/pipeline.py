@@ -60,6 +60,7 @@ from worker.deliverables import (
     summary,
 )
 from worker.engine import Engine
+from worker.engine.speeds import Speed
 from worker.jobs import JobContext
 from worker.logs import Log
 from worker.read_ahead import ReadAhead
@@ -91,6 +92,8 @@ class Board:
     billion_parameters: float | None
     ready: asyncio.Event
     """Set once the engine's start has ended, well or not."""
+    speed: Speed | None = None
+    """How fast its model was found to be."""
     ahead: ReadAhead | None = None
     """Reads records into the engine between jobs; None where the model only orders sentences."""
 
@@ -149,6 +152,7 @@ class Pipeline:
                 embedding=self._embedding,
                 settings=self._settings,
                 extractive=is_extractive(self._settings, board.billion_parameters),
+                speed=board.speed,
                 ahead=board.ahead,
             )
             maker = _MAKERS.get(type(request))

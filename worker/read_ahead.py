@@ -20,6 +20,7 @@ from protocol.errors import AppError, NotFound
 from protocol.ids import JobId, MatterId
 from worker.engine import Engine
 from worker.engine.slot_files import FOLDER, keep_newest, keep_only
+from worker.engine.speeds import Speed
 from worker.heads import Head, Heads
 from worker.logs import Log
 from worker.shelf import Held, Shelf
@@ -43,6 +44,7 @@ class ReadAhead:
         shelf: The matters.
         matters: The folder of all matters.
         slot_bytes: Disk that all slot files may take.
+        speed: Told how fast a head was read.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class ReadAhead:
         shelf: Shelf,
         matters: Path,
         slot_bytes: int,
+        speed: Speed | None = None,
     ) -> None:
         self._board = board
         self._engine = engine
@@ -63,6 +66,7 @@ class ReadAhead:
         self._shelf = shelf
         self._matters = matters
         self._slot_bytes = slot_bytes
+        self._speed = speed
         self._wanted: dict[MatterId, None] = {}  # in the order of asking, newest last
         self._asked = asyncio.Event()
         self._quiet = asyncio.Event()
@@ -180,6 +184,8 @@ class ReadAhead:
                 if self._last != await self._mark(head):
                     if not await self._restore(matter, head):
                         usage = await self._engine.prewarm(matter, head.prompt)
+                        if self._speed:
+                            self._speed.note(usage)
                         _LOG.info(
                             "head.read",
                             board=self._board,

@@ -8,6 +8,7 @@ until the pipeline has checked every item in it.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -19,7 +20,8 @@ from protocol.record import Coverage, DocumentInfo, Hit
 from rag.embedding import Embedder
 from rag.retrieve import retrieve
 from worker.config import Settings
-from worker.engine import Engine
+from worker.engine import Engine, PromptProgress
+from worker.engine.speeds import Eta, Speed
 from worker.jobs import JobContext
 from worker.quoting import Sentence, sentences
 from worker.read_ahead import ReadAhead
@@ -66,12 +68,26 @@ class Desk:
     settings: Settings
     extractive: bool
     """Whether the model only orders the record's words (see `worker.router`)."""
+    speed: Speed | None = None
+    """How fast the model was found to be on this board."""
     ahead: ReadAhead | None = None
     """Keeps the matter's record in the engine between questions."""
 
     async def stage(self, stage: Stage, done: int = 0, total: int = 0) -> None:
         """Says how far a stage is."""
         await self.context.say(Progress(stage=stage, done=done, total=total))
+
+    async def read(self, progress: PromptProgress, eta: Eta) -> None:
+        """Says how far the engine has read the prompt, and how long the rest will take."""
+        eta_s, guessed = eta.say(progress, time.monotonic())
+        said = Progress(
+            stage=Stage.READING,
+            done=progress.processed,
+            total=progress.total,
+            eta_s=eta_s,
+            eta_estimated=guessed,
+        )
+        await self.context.say(said)
 
     async def retrieve(self, question: str, top_k: int) -> tuple[Hit, ...]:
         """The passages that answer a question best; by words alone while the embedder is away."""

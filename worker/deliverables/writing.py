@@ -27,6 +27,7 @@ from worker.engine import (
     Text,
     Usage,
 )
+from worker.engine.speeds import Eta
 
 _TRIES: Final = 3
 _SAY_EVERY_S: Final = 0.2
@@ -79,6 +80,7 @@ async def _once(desk: Desk, request: Request, *, live: bool) -> Written:
     parts: list[str] = []
     flushed = 0
     said_at = 0.0
+    eta = Eta(desk.speed)
     await desk.stage(Stage.READING)
     async with contextlib.aclosing(desk.engine.stream(request)) as events:
         async for event in events:
@@ -86,7 +88,7 @@ async def _once(desk: Desk, request: Request, *, live: bool) -> Written:
             if isinstance(event, PromptProgress):
                 if now - said_at >= _SAY_EVERY_S or event.processed == event.total:
                     said_at = now
-                    await desk.stage(Stage.READING, event.processed, event.total)
+                    await desk.read(event, eta)
             elif isinstance(event, Text):
                 if not parts:
                     said_at = 0.0
@@ -97,6 +99,8 @@ async def _once(desk: Desk, request: Request, *, live: bool) -> Written:
                         flushed = await _flush(desk, parts, flushed)
                     await desk.context.say(Progress(stage=Stage.WRITING, done=len(parts), total=0))
             elif isinstance(event, Finished):
+                if desk.speed:
+                    desk.speed.note(event.usage)
                 return Written(text="".join(parts), usage=event.usage)
     raise EngineLost("the engine ended without a last word")
 

@@ -47,7 +47,7 @@ class Passed(msgspec.Struct, frozen=True, kw_only=True):
     """What the tests saw."""
 
     answer_sha256: str
-    tokens_per_s: float
+    usage: Usage
 
 
 async def run_self_test(
@@ -85,7 +85,7 @@ async def run_self_test(
         await _test_reuse(engine, prompt)
         await _test_form(engine, prompt)
         await _test_cancel(engine)
-    return Passed(answer_sha256=answer, tokens_per_s=usage.tokens_per_s)
+    return Passed(answer_sha256=answer, usage=usage)
 
 
 async def _test_reuse(engine: Engine, prompt: Prompt) -> None:

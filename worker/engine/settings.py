@@ -24,6 +24,8 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """The build before; takes over when ``binary`` fails its tests or keeps ending."""
     state_file: Path | None = None
     """Where test results of builds are kept over restarts; None keeps them in memory."""
+    speeds_file: Path | None = None
+    """Where measured speeds are kept; None keeps none of the start-up test."""
     run_folder: Path | None = None
     """Where sockets and scratch files go, mode 0700; None makes one and removes it at stop."""
     context_tokens: int = 4096

@@ -37,6 +37,7 @@ from worker.engine import (
 from worker.engine.builds import Builds, build_key
 from worker.engine.llama_server import LlamaServer
 from worker.engine.self_test import run_self_test
+from worker.engine.speeds import Speed
 
 RESTARTS = 5
 """So many restarts within `RESTARTS_WINDOW_S`, and the engine waits for an operator."""
@@ -274,8 +275,9 @@ class Supervised:
             raise
         self._passed.add(key)
         self._builds.passed(
-            key, answer_sha256=passed.answer_sha256, tokens_per_s=passed.tokens_per_s
+            key, answer_sha256=passed.answer_sha256, tokens_per_s=passed.usage.tokens_per_s
         )
+        Speed(self._settings.speeds_file, self._settings.name, child).note(passed.usage)
 
     async def _watch(self) -> None:
         """Wait for the child's end, start another; give up when it ends too often."""
