@@ -1,4 +1,4 @@
-"""An engine's start-up test measures the box; a job's progress says how long the prompt will take."""
+"""The start-up test measures the box; a job says how long its prompt will take to read."""
 
 from __future__ import annotations
 
