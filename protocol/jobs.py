@@ -12,6 +12,7 @@ from enum import StrEnum
 import msgspec
 
 from protocol.answers import Answer, ReviewState
+from protocol.boards import BoardNotice, BoardState, CardState
 from protocol.ids import DocumentId, JobId, MatterId, UserName
 from protocol.record import Coverage, DocumentInfo, Ledger, Matter, PageInfo
 
@@ -234,6 +235,24 @@ class Health(_Request, frozen=True, kw_only=True, tag="health"):
     """Ask every idle board for a few words, too: an engine may say it is well and be silent."""
 
 
+class GetBoards(_Request, frozen=True, kw_only=True, tag="boards"):
+    """Boards with their queues, engines and cards, and what was said of them lately."""
+
+
+class HoldBoard(_Request, frozen=True, kw_only=True, tag="hold_board"):
+    """An operator holds a board: it takes no new job; the running one may end."""
+
+    board: str
+    key: str
+
+
+class ResumeBoard(_Request, frozen=True, kw_only=True, tag="resume_board"):
+    """An operator lets a board go on; what he has seen is not held against it again."""
+
+    board: str
+    key: str
+
+
 AtOnceRequest = (
     Decide
     | Export
@@ -246,6 +265,9 @@ AtOnceRequest = (
     | OpenSource
     | Forget
     | Health
+    | GetBoards
+    | HoldBoard
+    | ResumeBoard
 )
 
 Request = WorkRequest | AtOnceRequest
@@ -303,8 +325,30 @@ class HealthIs(_Result, frozen=True, kw_only=True, tag="health"):
     parts: dict[str, tuple[str, str]]
 
 
+class BoardsAre(_Result, frozen=True, kw_only=True, tag="boards"):
+    """The box as its operator watches it."""
+
+    watched: bool
+    """Whether cards are watched; False on a box without any."""
+    boards: tuple[BoardState, ...]
+    cards: tuple[CardState, ...] = ()
+    notices: tuple[BoardNotice, ...] = ()
+    """Newest first."""
+
+
 class Done(_Result, frozen=True, kw_only=True, tag="done"):
     """It is so; there is nothing more to say."""
 
 
-Result = Accepted | Matters | Jobs | Documents | SourcePage | AnswerIs | Exported | HealthIs | Done
+Result = (
+    Accepted
+    | Matters
+    | Jobs
+    | Documents
+    | SourcePage
+    | AnswerIs
+    | Exported
+    | HealthIs
+    | BoardsAre
+    | Done
+)

@@ -27,13 +27,16 @@ from protocol.jobs import (
     Follow,
     Forget,
     GetAnswer,
+    GetBoards,
     Health,
+    HoldBoard,
     Ingest,
     ListDocuments,
     ListJobs,
     ListMatters,
     OpenSource,
     Request,
+    ResumeBoard,
     Summarize,
     WriteDraft,
 )
@@ -55,11 +58,16 @@ class Action(StrEnum):
     """Approve, return, withdraw a draft."""
     EXPORT = "export"
     """Write an approved reply to a file, and take it."""
+    OPERATE = "operate"
+    """Hold a board and let it go on: no matter is touched."""
 
 
 ACTION_OF: Final[dict[type[Request], Action]] = {
     ListMatters: Action.LOOK,
     Health: Action.LOOK,
+    GetBoards: Action.LOOK,
+    HoldBoard: Action.OPERATE,
+    ResumeBoard: Action.OPERATE,
     ListJobs: Action.READ,
     ListDocuments: Action.READ,
     OpenSource: Action.READ,
@@ -80,11 +88,14 @@ ACTION_OF: Final[dict[type[Request], Action]] = {
 }
 """What each request needs; one that is missing here needs what nobody has."""
 
+_OF_NO_MATTER: Final = frozenset({Action.LOOK, Action.OPERATE})
+
 ROLE_MAY: Final[dict[Role, frozenset[Action]]] = {
-    Role.LAWYER: frozenset(Action) - {Action.DECIDE},
-    Role.REVIEWER: frozenset(Action),
-    Role.OPERATOR: frozenset({Action.LOOK}),
-    Role.BOT: frozenset(Action),  # of itself LOOK only: see the rule "somebody to act for"
+    Role.LAWYER: frozenset(Action) - {Action.DECIDE, Action.OPERATE},
+    Role.REVIEWER: frozenset(Action) - {Action.OPERATE},
+    Role.OPERATOR: _OF_NO_MATTER,
+    Role.BOT: frozenset(Action)
+    - {Action.OPERATE},  # of itself LOOK only: see the rule "somebody to act for"
 }
 
 
@@ -164,7 +175,7 @@ def decide(
     ]
     if matter is not None:
         rules += [_sees(registry, "user", user, matter), _sees(registry, "person", person, matter)]
-    elif action is not Action.LOOK:
+    elif action not in _OF_NO_MATTER:
         rules.append(_hide("the matter is known", False))
     if user is not None and user.role is Role.BOT:
         told = who.acting_for is not None or action is Action.LOOK

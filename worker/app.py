@@ -31,17 +31,21 @@ from protocol.jobs import (
     Find,
     Forget,
     GetAnswer,
+    GetBoards,
     Health,
+    HoldBoard,
     Ingest,
     ListDocuments,
     ListJobs,
     ListMatters,
     OpenSource,
     Result,
+    ResumeBoard,
     Summarize,
     WriteDraft,
 )
 from rag.embedding import Embedder, ModelEmbedder, default_model_folder
+from worker.boards.declared import load_declared
 from worker.boards.model_file import read_header
 from worker.config import Settings
 from worker.engine import EngineSettings, State, bundled_model, open_engine, speeds
@@ -49,6 +53,7 @@ from worker.engine.builds import build_notes
 from worker.handlers import Office
 from worker.handlers.decide import Gate
 from worker.handlers.look import Look
+from worker.handlers.operate import Operate
 from worker.handlers.work import Work
 from worker.heads import Heads
 from worker.jobs import JobQueue, Lease, open_queue
@@ -62,6 +67,8 @@ from worker.router import Router, is_extractive
 from worker.service import Caller, Handlers
 from worker.service.server import Server
 from worker.shelf import Shelf
+from worker.watching.guard import Guard
+from worker.watching.view import Rates, boards_now
 
 SOCKET: Final = "worker.sock"
 """The worker's socket in the run folder; the gateway connects to it."""
@@ -93,6 +100,11 @@ def registry_path(settings: Settings) -> Path:
     return settings.state / "registry" / "users.toml"
 
 
+def boards_path(settings: Settings) -> Path:
+    """Where the boards file lies: what the operator says the box has."""
+    return settings.state / "boards.toml"
+
+
 def matters_folder(settings: Settings) -> Path:
     """The folder of all matters."""
     return settings.state / "matters"
@@ -122,6 +134,7 @@ class App:
         self._proofs: dict[str, Proof] = {}
         self._starts: list[asyncio.Task[None]] = []
         self._queue: JobQueue | None = None
+        self._guard: Guard | None = None
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[App]:
@@ -150,11 +163,20 @@ class App:
                 stack.push_async_callback(self._boards[board.name].engine.stop)
             stack.push_async_callback(self._end_starts)
             office = Office(shelf=shelf, queue=queue, audit=settings.state / "audit", now=utc_now)
-            pipeline = self._pipeline(queue, shelf)
+            rates = Rates()
+            pipeline = self._pipeline(queue, shelf, rates)
             runner = self._runner(queue, shelf, pipeline)
+            guard = self._guard = Guard(
+                settings.state,
+                load_declared(boards_path(settings)),
+                settings.board_settings(),
+                queue,
+                now=utc_now,
+                watch=settings.watch_boards,
+            )
             server = Server(
                 run / SOCKET,
-                self._handlers(office, queue),
+                self._handlers(office, queue, guard, rates),
                 registry,
                 uids={os.getuid(), *settings.gateway_uids},
             )
@@ -170,6 +192,8 @@ class App:
             ]
             self._starts.append(asyncio.create_task(pipeline.warm()))
             self._starts.append(asyncio.create_task(self._sweep(queue)))
+            stack.push_async_callback(guard.close)
+            await guard.start(runner.give_back)
             await runner.start()
             stack.push_async_callback(runner.shut_down)
             yield self
@@ -190,7 +214,7 @@ class App:
             task.cancel()
         await asyncio.gather(*self._starts, return_exceptions=True)
 
-    def _pipeline(self, queue: JobQueue, shelf: Shelf) -> Pipeline:
+    def _pipeline(self, queue: JobQueue, shelf: Shelf, rates: Rates) -> Pipeline:
         return Pipeline(
             shelf=shelf,
             boards=self._boards,
@@ -198,6 +222,7 @@ class App:
             settings=self.settings,
             job=queue.job,
             now=utc_now,
+            on_reply=rates.add,
         )
 
     def _runner(self, queue: JobQueue, shelf: Shelf, pipeline: Pipeline) -> Runner:
@@ -213,11 +238,13 @@ class App:
         places = {board.name: board.slots for board in self.settings.board_settings()}
         return Runner(queue, places, pipeline.work, idle=idle, keep_failure=keep_failure)
 
-    def _handlers(self, office: Office, queue: JobQueue) -> Handlers:
+    def _handlers(self, office: Office, queue: JobQueue, guard: Guard, rates: Rates) -> Handlers:
         router = Router(self.settings)
         work = Work(office, router)
         look = Look(office, self.health)
         gate = Gate(office)
+        engines = {name: board.engine for name, board in self._boards.items()}
+        operate = Operate(office, guard, lambda: boards_now(guard, queue, engines, rates))
 
         async def documents(request: ListDocuments, caller: Caller) -> Result:
             self._opened(router, request.matter)
@@ -245,6 +272,9 @@ class App:
                 Health: look.health,
                 Decide: gate.decide,
                 Export: gate.export,
+                GetBoards: operate.boards,
+                HoldBoard: operate.hold,
+                ResumeBoard: operate.resume,
             },
             events=queue,
             matter_of=office.matter_of,
@@ -273,8 +303,13 @@ class App:
             for info in await self._queue.boards():
                 state = "degraded" if info.paused else "ok"
                 said = f"{info.running} running, {info.waiting} waiting"
-                parts[f"queue {info.name}"] = (state, said + (", paused" if info.paused else ""))
+                if info.paused:
+                    said = "; ".join([f"{said}, paused", *self._why(info.name)])
+                parts[f"queue {info.name}"] = (state, said)
         return parts
+
+    def _why(self, board: str) -> tuple[str, ...]:
+        return self._guard.why(board) if self._guard and board in self._boards else ()
 
 
 def _board(

@@ -27,6 +27,9 @@ from protocol.ids import JobId, MatterId, UserName, matter_id
 SEAL_TAG: Final = "sha256-1:"
 """Algorithm and version of the canonical form."""
 
+BOX: Final = MatterId("box")
+"""Stands for the matter in the journal of the box itself; no matter has this code."""
+
 _WHAT: Final = re.compile(r"[a-z][a-z0-9_.]{0,39}")
 _DETAIL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/+-]{0,127}")
 _BLOCK_BYTES: Final = 64 * 1024
@@ -71,8 +74,8 @@ class Journal:
         Raises:
             ValueError: ``matter`` is not a matter code.
         """
-        self._matter = matter_id(matter)
         self._path = path_of(folder, matter)
+        self._matter = matter
 
     def seal(
         self,
@@ -169,8 +172,12 @@ def _open_for_adding(path: Path) -> int:
 
 
 def path_of(folder: Path, matter: MatterId) -> Path:
-    """Where a matter's journal lies in the audit folder."""
-    return folder / f"{matter_id(matter)}.jsonl"
+    """Where a matter's journal lies in the audit folder; `BOX` has one, too.
+
+    Raises:
+        ValueError: ``matter`` is not a matter code.
+    """
+    return folder / f"{matter if matter == BOX else matter_id(matter)}.jsonl"
 
 
 def seal_over(before: str, entry: Entry) -> str:

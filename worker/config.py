@@ -61,6 +61,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """For the scripted engine: a JSON file of answers."""
     boards: tuple[EngineSettings, ...] = ()
     """One table a board: a model pinned to it. None means one board named A."""
+    watch_boards: bool = True
+    """Whether the cards are watched while the worker runs, on a box that has any."""
     composition: Literal["auto", "extractive", "model"] = "auto"
     """Who words a reply: the record alone, or the model. Auto decides by the model's size."""
     extractive_below_billion: float = 7.0

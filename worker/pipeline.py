@@ -29,6 +29,7 @@ from protocol.answers import (
     ReviewState,
     SentenceClass,
     Table,
+    Timings,
     Verdict,
 )
 from protocol.errors import AppError, BadRequest
@@ -114,7 +115,14 @@ class Pipeline:
         settings: Settings,
         job: Callable[[Any], Awaitable[Job]],
         now: Callable[[], dt.datetime],
+        on_reply: Callable[[Timings], None] = lambda _: None,
     ) -> None:
+        """Joins the parts.
+
+        Args:
+            on_reply: Told where the time of every reply went; it must not fail.
+        """
+        self._on_reply = on_reply
         self._shelf = shelf
         self._boards = boards
         self._embedder = embedder
@@ -162,6 +170,7 @@ class Pipeline:
             await desk.stage(Stage.CHECKING)
             answer = await self._checked(context, held, draft, queue_ms, started)
             held.work.put_answer(answer)
+            self._on_reply(answer.timings)
             held.work.drop_parts(context.job)
             if isinstance(request, Ask):
                 held.work.put_turn(context.job, request.conversation, request.question, answer.text)

@@ -5,16 +5,24 @@ A readable table of kinds; the choice explains itself. Never anything outside th
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
+from protocol.jobs import WorkRequest
 from worker.config import Settings
 from worker.engine import EngineSettings
 
 _ENGINE_KINDS: Final = frozenset({"ask", "summarize"})
 """Kinds that may ask a model; the others are code alone and run on the first board's queue."""
+
+CODE_KINDS: Final = (
+    frozenset(str(kind.__struct_config__.tag) for kind in typing.get_args(WorkRequest))
+    - _ENGINE_KINDS
+)
+"""Kinds that are computed from the record: any board's queue may run them."""
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):

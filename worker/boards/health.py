@@ -251,10 +251,13 @@ class Health:
         state = self._states.get(self._home.get(verdict.uuid, ""))
         if state is None:
             return []
-        first = not state.paused
+        graver = verdict.severity is Severity.PAUSE and not any(
+            one.severity is Severity.PAUSE for one in state.paused.values()
+        )  # a board that was to finish its job must now let go of it
+        news = graver or not state.paused
         state.paused[verdict.rule, verdict.uuid] = verdict
         state.clean_since = None
-        return [self._change("pause", verdict, at_s)] if first else []
+        return [self._change("pause", verdict, at_s)] if news else []
 
     def _clear(self, now: Mapping[tuple[str, str], Verdict], at_s: float) -> list[Change]:
         changes = []

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from protocol.errors import AppError
-from worker.boards import Box, Samples, Severity, Trouble
+from worker.boards import Box, HostMemory, Sample, Samples, Severity, Trouble
 from worker.boards.declared import Declared
 from worker.boards.health import Change, Health, resumed
 from worker.boards.host import (
@@ -58,6 +58,7 @@ class Watcher:
         sys: Path = _SYS,
         kernel_lines: Callable[[], Iterable[str]] | None = None,
         unclean_start: bool = False,
+        before: Sequence[Verdict] = (),
     ) -> None:
         """Asks nothing yet.
 
@@ -70,6 +71,7 @@ class Watcher:
             kernel_lines: New lines of the kernel's log; ``/dev/kmsg`` where None.
             unclean_start: The box came up after a reset without a clean stop: every board starts
                 paused until an operator confirms.
+            before: What held boards when the worker ended and only an operator may end.
         """
         self._probe = probe
         self._declared = declared
@@ -84,6 +86,7 @@ class Watcher:
         self._log = KernelLog() if kernel_lines is None else None
         self._kernel_lines = kernel_lines or (self._log.lines if self._log else list)
         self._unclean_start = unclean_start
+        self._before = tuple(before)
         self._by_pci: dict[str, str] = {}
         self._counts: tuple[float, HostCounts] | None = None
         self._memory: tuple[float, HostCounts] | None = None
@@ -94,6 +97,8 @@ class Watcher:
         """The box as it was at the last survey."""
         self.health: Health | None = None
         """None until a survey came through."""
+        self.latest: tuple[Sample, ...] = ()
+        """What every card read last."""
 
     async def run(self) -> None:
         """Surveys, then reads again and again."""
@@ -133,7 +138,8 @@ class Watcher:
             clean_s=self._clean_s,
         )
         now = time.monotonic()
-        await self._tell(self.health.say(self._at_start(self.box), now))
+        await self._tell(self.health.say([*self._at_start(self.box), *self._before], now))
+        self._before = ()
         await self._let_go(now)
         return self.box
 
@@ -150,6 +156,7 @@ class Watcher:
             if sign.pci in self._by_pci:
                 changes += self.health.xid(self._by_pci[sign.pci], sign.xid, now)
         if isinstance(read, Samples):
+            self.latest = read.samples
             changes += self.health.say(self._host_verdicts(now), now)
             changes += self._memory_changes(now)
         await self._tell(changes)
@@ -165,6 +172,17 @@ class Watcher:
         if self._log is not None:
             self._log.close()
         await self._probe.close()
+
+    def homes(self) -> dict[str, list[str]]:
+        """Boards and their cards as known now: declared ones, then those that were seen."""
+        return self._homes(
+            self.box or Box(boards=(), memory=HostMemory(total_bytes=0, available_bytes=0))
+        )
+
+    @property
+    def away(self) -> bool:
+        """Whether boards are held because the driver could not be asked at all."""
+        return bool(self._held)
 
     # --- inside ----------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import sys
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 from protocol.errors import BadRequest
+from protocol.jobs import HoldBoard, ResumeBoard
+from worker import registry
+from worker.app import SOCKET, boards_path, registry_path, utc_now
 from worker.boards import GIB, Absent, Box, Gpu, IntReading, Lost, Severity, known
 from worker.boards.declared import as_declared, as_toml, load_declared
 from worker.boards.looking import look
@@ -20,6 +24,7 @@ from worker.boards.profiles import load_profile
 from worker.boards.sizes import read_model
 from worker.cli import settings_of
 from worker.config import Settings
+from worker.door import Door, operator
 
 _SIGN = {
     Severity.OK: "[green]✔ ok[/]",
@@ -31,11 +36,6 @@ _SIGN = {
 
 _ROOM_FOR_UUIDS = 130
 """Columns of a terminal in which a UUID still fits on one line; ``--json`` always has them."""
-
-
-def declared_path(settings: Settings) -> Path:
-    """Where the boards file lies."""
-    return settings.state / "boards.toml"
 
 
 @click.group(invoke_without_command=True, epilog="Example: secondchair-worker boards --json")
@@ -107,8 +107,35 @@ def plan_command(
     sys.exit(1 if placement.decision is Decision.REFUSE else 0)
 
 
+@command.command(epilog="Example: secondchair-worker boards hold north")
+@click.argument("board")
+@click.option("--as", "name", help="The operator who does it; the registry's first one by default.")
+@click.pass_context
+def hold(ctx: click.Context, board: str, name: str | None) -> None:
+    """Hold BOARD: it takes no new job, the running one may end. Sealed in the box's journal."""
+    _ask(ctx, HoldBoard(board=board, key=secrets.token_hex(8)), name)
+    click.echo(f"{board} is held; `secondchair-worker boards resume {board}` lets it go on")
+
+
+@command.command(epilog="Example: secondchair-worker boards resume north")
+@click.argument("board")
+@click.option("--as", "name", help="The operator who does it; the registry's first one by default.")
+@click.pass_context
+def resume(ctx: click.Context, board: str, name: str | None) -> None:
+    """Let BOARD go on after a fault or a hold. A fault that is still there holds it again."""
+    _ask(ctx, ResumeBoard(board=board, key=secrets.token_hex(8)), name)
+    click.echo(f"{board} goes on, unless its fault is still there: secondchair-worker top --once")
+
+
+def _ask(ctx: click.Context, request: HoldBoard | ResumeBoard, name: str | None) -> None:
+    settings = settings_of(ctx)
+    who = operator(registry.read(registry_path(settings)), name, utc_now())
+    with Door(settings.run() / SOCKET, who) as door:
+        door.call(request)
+
+
 def _box(settings: Settings) -> Box:
-    return asyncio.run(look(load_declared(declared_path(settings))))
+    return asyncio.run(look(load_declared(boards_path(settings))))
 
 
 # --- for people ----------------------------------------------------------------------------------

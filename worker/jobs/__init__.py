@@ -249,6 +249,17 @@ class JobQueue(Protocol):
         """Ends a pause and wakes the board."""
         ...
 
+    async def move(
+        self, board: str, to: str, kinds: frozenset[str] | None = None
+    ) -> tuple[JobId, ...]:
+        """Puts the jobs that wait on one board in line on another, in their order, and gives their
+        ids. Running ones stay; nothing is moved to a paused board.
+
+        Args:
+            kinds: Only jobs of these kinds; None means all.
+        """
+        ...
+
     async def boards(self) -> tuple[BoardInfo, ...]:
         """Every board the queue has heard of, by name."""
         ...

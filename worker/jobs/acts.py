@@ -282,6 +282,21 @@ class Acts(Entries):
             self._store.put_board(replace(self._board(board), paused=paused))
             self.rung.add(board_topic(board))
 
+    def move(self, board: str, to: str, kinds: frozenset[str] | None) -> tuple[JobId, ...]:
+        wordless.check_id(to, "board")
+        if to == board or self._board(to).paused:
+            return ()
+        with self._store.transaction("move"):
+            rows = [r for r in self._store.waiting(board) if kinds is None or r.kind in kinds]
+            for row in rows:
+                arrived = self._tick(to)
+                self._store.put_job(replace(row, board=to, arrived=arrived, told_place=0))
+            if rows:
+                self._tell_places(board)
+                self._tell_places(to)
+                self.rung.add(board_topic(to))
+        return tuple(row.id for row in rows)
+
     def boards(self) -> tuple[BoardInfo, ...]:
         return tuple(
             BoardInfo(

@@ -117,6 +117,11 @@ class Keeper(ABC):
     async def resume(self, board: str) -> None:
         await self._do(lambda acts: acts.set_paused(board, False))
 
+    async def move(
+        self, board: str, to: str, kinds: frozenset[str] | None = None
+    ) -> tuple[JobId, ...]:
+        return await self._do(lambda acts: acts.move(board, to, kinds))
+
     async def boards(self) -> tuple[BoardInfo, ...]:
         return await self._do(lambda acts: acts.boards())
 

@@ -103,6 +103,8 @@ INSERT INTO job (
     :key_sha256, :request_sha256, :answer_sha256, :last_seq, :told_place
 )
 ON CONFLICT (id) DO UPDATE SET
+    board = excluded.board,
+    arrived = excluded.arrived,
     weight_s = excluded.weight_s,
     state = excluded.state,
     attempts = excluded.attempts,

@@ -97,6 +97,12 @@ class Context:
             self.stopping = True
             self._cancel()
 
+    def give_back(self) -> None:
+        """Parks the work wherever it is: the board under it is gone."""
+        if not self.parking and not self.stopping:
+            self.parking = True
+            self._cancel()
+
     async def say(self, body: EventBody) -> Event:
         return await self._queue.say(self._lease, body)
 
@@ -173,6 +179,17 @@ class Runner:
         for job in jobs:
             if job in self._held:
                 await self._held[job][1].gone.wait()
+
+    def give_back(self, board: str) -> tuple[JobId, ...]:
+        """Parks what runs on a board now: its steps are kept, and it waits in line again.
+
+        For a board that can no longer be trusted; pause it first, else it would claim them at once.
+        A job that is about to end may end.
+        """
+        parked = [(job, one) for job, (lease, one) in self._held.items() if lease.board == board]
+        for _, context in parked:
+            context.give_back()
+        return tuple(job for job, _ in parked)
 
     async def shut_down(self) -> None:
         """Cancels all work and waits until it has let go. Running rows stay for recovery."""

@@ -25,7 +25,7 @@ from worker.jobs import (
 )
 from worker.jobs.durable import DurableQueue
 from worker.jobs.memory import MemoryQueue
-from worker.jobs.testing import HandClock, claimed, done, new_job
+from worker.jobs.testing import HandClock, claimed, done, kinds, new_job
 
 BOARD = "A"
 
@@ -204,6 +204,44 @@ async def test_a_paused_board_gives_nothing_and_lets_the_running_job_end(
     assert (await queue.job(behind.id)).eta_s is None
     await queue.resume(BOARD)
     assert (await claimed(queue)).job == behind.id
+
+
+async def test_waiting_jobs_move_to_another_board_in_their_order(queue: JobQueue) -> None:
+    running = await queue.add(new_job())
+    lease = await claimed(queue)
+    ask = await queue.add(new_job("M-BBBB"))
+    find = await queue.add(new_job("M-CCCC", kind="find"))
+    later = await queue.add(new_job("M-DDDD"))
+    assert await queue.move(BOARD, BOARD) == ()
+    assert await queue.move(BOARD, "board-B", frozenset({"find"})) == (find.id,)
+    assert await queue.move(BOARD, "board-B") == (ask.id, later.id)
+    assert (await queue.job(running.id)).board == BOARD
+    moved = await queue.job(later.id)
+    assert (moved.board, moved.place) == ("board-B", 3)
+    served = []
+    for _ in range(3):
+        other = await claimed(queue, board="board-B")
+        served.append(other.job)
+        await queue.end(other, done())
+    assert served == [find.id, ask.id, later.id]
+    await queue.end(lease, done())
+    assert await queue.claim(BOARD, "w-1") is None
+    assert (await kinds(queue, later.id))[-3:] == ["Queued", "Started", "Completed"]
+
+
+async def test_nothing_moves_to_a_paused_board(queue: JobQueue) -> None:
+    job = await queue.add(new_job())
+    await queue.pause("board-B")
+    assert await queue.move(BOARD, "board-B") == ()
+    assert (await queue.job(job.id)).board == BOARD
+
+
+async def test_who_waits_for_a_turn_is_woken_by_what_moves_there(queue: JobQueue) -> None:
+    waiter = asyncio.create_task(queue.wait_turn("board-B"))
+    await queue.add(new_job())
+    await queue.move(BOARD, "board-B")
+    async with asyncio.timeout(30):
+        await waiter
 
 
 async def test_a_matter_that_had_its_turn_waits_for_the_others_though_its_job_is_shorter(

@@ -83,6 +83,13 @@ CASES = [
     # an operator sees health and nothing else
     ("operator", None, Action.LOOK, None, "allowed"),
     ("operator", None, Action.READ, ALDER, "hidden"),
+    # he alone holds boards and lets them go on
+    ("operator", None, Action.OPERATE, None, "allowed"),
+    ("reviewer", None, Action.OPERATE, None, "told"),
+    ("lawyer", None, Action.OPERATE, None, "told"),
+    ("strict", None, Action.OPERATE, None, "hidden"),
+    ("strict", "11", Action.OPERATE, None, "told"),
+    ("gone", None, Action.OPERATE, None, "hidden"),
     # a wall beats what a user is given
     ("walled", None, Action.READ, ALDER, "hidden"),
     ("walled", None, Action.READ, BIRCH, "allowed"),

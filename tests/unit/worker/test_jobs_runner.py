@@ -600,3 +600,66 @@ async def test_an_engine_that_cannot_say_it_is_idle_keeps_the_board(
     for job in [await house.add("ask"), await house.add("ask")]:
         assert (await house.ended(job)).state is JobState.DONE
     await _until(lambda: asked == 4)
+
+
+# --- a board that is gone ---
+
+
+async def test_what_runs_on_a_board_is_given_back_and_goes_on_with_its_steps(house: House) -> None:
+    reached, told = asyncio.Event(), []
+
+    async def work(context: JobContext) -> Completed:
+        await context.step("one", remember(told))
+        if context.attempt == 1 and not reached.is_set():
+            reached.set()
+            await asyncio.get_running_loop().create_future()
+        return DONE
+
+    house.works["ask"] = work
+    await house.runner.start()
+    job = await house.add("ask")
+    async with asyncio.timeout(30):
+        await reached.wait()
+        await house.queue.pause("a")
+        assert house.runner.give_back("a") == (job,)
+        while (await house.queue.job(job)).state is not JobState.WAITING:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+    assert house.runner.give_back("a") == ()
+    await house.queue.resume("a")
+    assert (await house.ended(job)).state is JobState.DONE
+    assert told == ["done"]
+    said = [type(event.body).__name__ for event in await house.queue.events_since(job, 0)]
+    assert said.count("Completed") == 1
+    assert "Parked" in said
+
+
+async def test_a_lost_engine_s_error_does_not_end_a_job_that_is_being_given_back(
+    house: House,
+) -> None:
+    reached = asyncio.Event()
+
+    async def work(context: JobContext) -> Completed:
+        if reached.is_set():
+            return DONE
+        reached.set()
+        try:
+            await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            raise Unavailable("the engine is away") from None
+        return DONE
+
+    house.works["ask"] = work
+    await house.runner.start()
+    job = await house.add("ask")
+    async with asyncio.timeout(30):
+        await reached.wait()
+    house.runner.give_back("a")
+    assert (await house.ended(job)).state is JobState.DONE
+
+
+def remember(told: list[str]) -> Callable[[], Awaitable[StepValue]]:
+    async def function() -> StepValue:
+        told.append("done")
+        return {}
+
+    return function

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from gguf import GGUFWriter
 from gguf.constants import GGML_QUANT_SIZES
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bench.board_boxes import build_b
@@ -162,6 +162,7 @@ ssm.state_size ssm.inner_size ssm.group_count ssm.conv_kernel nextn_predict_laye
 context_length attention.key_length_swa""".split()
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # it is drawing that is slow
 @given(
     st.sampled_from(["llama", "gemma3", "gpt-oss", "deepseek2", "qwen35", "odd"]),
     st.dictionaries(st.sampled_from(KEYS), WILD),
