@@ -49,10 +49,28 @@ _CAPTION: Final = re.compile(
     r"|\bin the (?:\w+ ){0,4}court\b|\bcase no\b|원\s*고|피\s*고",
     re.IGNORECASE,
 )
+# A heading of its own, not the small print under a message ("may be privileged").
+_MARKING: Final = re.compile(
+    r"^\W{0,4}(?:strictly |highly )?(?:(?:legally )?privileged\b|attorney[- ]client\b|"
+    r"attorneys?(?:['’]s?)? work[- ]product\b|work product\b|"
+    r"변호사[ -]?의뢰인 (?:특권|비밀|비닉)|비닉특권)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_WORK_PRODUCT: Final = re.compile(r"\bwork[- ]product\b", re.IGNORECASE)
+_OPENING_CHARS: Final = 600
+
+
+def marking(name: str, text: str) -> str:
+    """The marking of privilege that opens a document or stands in its name; empty without one."""
+    if found := _MARKING.search(text, 0, _OPENING_CHARS):
+        return text[found.start() : found.end() + 80].partition("\n")[0]
+    return "privileged" if "privileged" in words(name.replace("_", " ")) else ""
 
 
 def guess(name: str, opening: str) -> DocumentClass:
     """The class that a file's path and the opening of its text suggest; evidence in doubt."""
+    if _WORK_PRODUCT.search(marking("", opening)):
+        return DocumentClass.WORK_PRODUCT
     said = set(words(name.replace("_", " ")))
     joined = "".join(sorted(said))
     captioned = len({m.lower() for m in _CAPTION.findall(opening[:3000])}) >= 2
@@ -98,7 +116,8 @@ def said(manifest: Manifest, name: str, file_name: str, text: str, *, own: bool)
         exhibit=by_name(manifest.exhibits, name),
         custodian=either(manifest.custodians),
         designation=either(manifest.designations),
-        privileged=bool(either(dict.fromkeys(manifest.privileged, True))),
+        privileged=bool(either(dict.fromkeys(manifest.privileged, True)))
+        or bool(marking(f"{file_name} {name}", text)),
     )
 
 

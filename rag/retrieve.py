@@ -83,7 +83,8 @@ def retrieve(
         question: As the person wrote it.
         embedder: The model that made the matter's vectors; None searches by words only.
         top_k: Passages wanted; fewer come when fewer fit.
-        filters: Where to look.
+        filters: Where to look; when None the lawyers' own papers are left out, unless the question
+            names one or there is nothing else.
         rewriter: Adds searches; the bundled list of clauses when None and there is an embedder.
         reranker: Looks at the first passages again; none when None.
 
@@ -98,6 +99,9 @@ def retrieve(
         matter.store.claim_embedder(embedder.identity)
         rewriter = rewriter or bundled(embedder)
     plan = route(matter.store, question, among=allowed)
+    if filters is None and not plan.documents:
+        allowed = _without_own_papers(matter, allowed)
+        plan = route(matter.store, question, among=allowed)
     added = rewriter.searches(plan.asked) if rewriter is not None else ()
     sheet = _sheet(matter, plan, allowed, added, embedder)
     scored = _Scored.of(matter, sheet, plan.asked, added, embedder)
@@ -135,6 +139,18 @@ def selection(matter: OpenMatter, filters: Filters) -> tuple[DocumentId, ...]:
         dates = matter.store.dates()
         out = [name for name in out if _in_time(dates.get(name), filters)]
     return tuple(out)
+
+
+def _without_own_papers(
+    matter: OpenMatter, allowed: Sequence[DocumentId]
+) -> tuple[DocumentId, ...]:
+    """The selection less the lawyers' own papers, which answer only when asked for by name."""
+    own = {
+        info.id
+        for info in matter.documents()
+        if info.document_class is DocumentClass.WORK_PRODUCT
+    }
+    return tuple(name for name in allowed if name not in own) or tuple(allowed)
 
 
 def _in_time(day: dt.date | None, filters: Filters) -> bool:

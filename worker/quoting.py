@@ -33,7 +33,8 @@ _FEW_QUESTIONS: Final = 2
 """With fewer lines that begin with "Q." a text is no transcript, and "PRAYER: ..." no speaker."""
 _FEW_NUMBERS: Final = 4
 """Some page must count on this often before any page's first numbers are printed line numbers."""
-_LABEL: Final = re.compile(r"[A-Z][\w-]*(?: [\w-]+){0,3}:[ \t]+\S")
+_LABEL: Final = re.compile(r"(?:[A-Z][\w-]*(?: [\w-]+){0,3}|[가-힣]{2,8}):[ \t]+\S")
+_HANGUL_LABEL: Final = re.compile(r"[가-힣]{2,8}:[ \t]+\S")
 _HEADER: Final = re.compile(
     r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To|보낸 ?사람|받는 ?사람|날짜|제목):"
 )
@@ -45,7 +46,11 @@ _ABBREVIATION: Final = re.compile(
     r"Dec|p|pp|a\.m|p\.m|U\.S|U\.S\.C|approx|est|dept|tel|fig)|\b[A-Z])\.$",
     re.IGNORECASE,
 )
+_DOTTED_DATE: Final = re.compile(r"(?<!\d)\d{4}\. ?\d{1,2}\. ?\d{1,2}\.(?P<on>[ \t]*[가-힣(])?")
 _CLOSED: Final = re.compile(r"[.;:!?\"”’)]$|[,;] (?:and|or)$")
+_FIELD_END = r"(?:[^\d\s],\S|\S,[^\d\s])"
+_ROW: Final = re.compile(rf"\S\t\S|{_FIELD_END}.*{_FIELD_END}")
+"""A row of a sheet: cells behind tabs, or commas without a space that stand in no number."""
 _MASK: Final = re.compile(r"\d+")
 _EDGE_LINES: Final = (
     3  # running heads, stamps and page numbers stand within so many lines of an edge
@@ -176,9 +181,12 @@ def _opens(line: str, unit: _Unit) -> bool:
     return bool(
         _is_heading(line)
         or _LABEL.match(line)  # "Statement date: May 1, 2024"
-        or (_ITEM.match(line) and _may_end(unit))
+        or (_ITEM.match(line) and (_may_end(unit) or _HANGUL_LABEL.match(before)))
         or (not unit.turn and _is_heading(before))
         or _ROW_END.search(before)  # a table's row ends with its amount
+        or line.startswith("[Attachment: ")
+        or _ROW.search(line)
+        or _ROW.search(before)
     )
 
 
@@ -196,8 +204,9 @@ def _split(unit: _Unit) -> Iterator[tuple[int, int]]:
     """Half-open ranges of the unit's characters, a sentence each."""
     text = "".join(unit.words)
     at = 0
+    inside = _inside_dates(text)
     for stop in _STOP.finditer(text):
-        if _ABBREVIATION.search(text, at, stop.start() + 1):
+        if stop.start() in inside or _ABBREVIATION.search(text, at, stop.start() + 1):
             continue
         after = text[stop.end() :].lstrip()
         if after and not (
@@ -210,6 +219,15 @@ def _split(unit: _Unit) -> Iterator[tuple[int, int]]:
         yield from _trimmed(text, at, stop.end())
         at = stop.end()
     yield from _trimmed(text, at, len(text))
+
+
+def _inside_dates(text: str) -> frozenset[int]:
+    """Places of the full stops of dates like "2024. 1. 19.", the last one when words go on."""
+    return frozenset(
+        at
+        for date in _DOTTED_DATE.finditer(text)
+        for at in range(date.start(), date.end() - (0 if date["on"] else 1))
+    )
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -46,7 +46,7 @@ def test_every_sentence_has_a_class_and_coverage_counts_everything(answer):
     covered = sum(one["end"] - one["start"] for one in answer["sentences"])
     assert covered >= 0.9 * len(answer["text"].replace("\n", ""))
     coverage = answer["coverage"]
-    assert (coverage["documents"], coverage["pages"]) == (8, 21)
+    assert (coverage["documents"], coverage["pages"]) == (16, 32)
     unread = coverage["pages"] - coverage["pages_read"]
     assert unread == 0 or coverage["unread"]  # with OCR installed the scan is read, and said to be
 

@@ -58,7 +58,7 @@ _STATIONS: Final = (
     ("replies over SSH, each held as a draft", r"Draft · awaiting review", 6),
     ("items verified, with their place", r"✔ VERIFIED .* p\. \d|✔ VERIFIED .* \d+:\d+", 3),
     ("a model wrote through llama.cpp", r"tok/s on board A", 2),
-    ("coverage under every reply", r"read \d+ of 8 documents, \d+ of 21 pages", 6),
+    ("coverage under every reply", r"read \d+ of 16 documents, \d+ of 32 pages", 6),
     ("proof of absence", r"No page says this", 1),
     ("the gate holds: no export without an approval", r"only an approved reply can be exported", 1),
 )

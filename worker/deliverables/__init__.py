@@ -16,7 +16,7 @@ from protocol.answers import Provenance, Timings
 from protocol.errors import Unavailable
 from protocol.events import Found, Progress, Stage
 from protocol.ids import DocumentId
-from protocol.record import Coverage, DocumentInfo, Hit
+from protocol.record import Coverage, DocumentClass, DocumentInfo, Hit
 from rag.embedding import Embedder
 from rag.retrieve import retrieve
 from worker.config import Settings
@@ -120,3 +120,29 @@ class Desk:
             return tuple(every)
         named = set(documents)
         return tuple(info for info in every if info.id in named)
+
+    def telling(
+        self, documents: Sequence[DocumentId]
+    ) -> tuple[tuple[DocumentInfo, ...], tuple[str, ...]]:
+        """The documents a reply about the record is made from, and a note on what is left out.
+
+        Our own output never tells anything, and the lawyers' own papers only when they are named:
+        what stands in them is no fact. A note names what is left out, and what is privileged.
+        """
+        chosen = [
+            info
+            for info in self.chosen(documents)
+            if info.document_class is not DocumentClass.MODEL_OUTPUT
+        ]
+        told = [
+            info
+            for info in chosen
+            if documents or info.document_class is not DocumentClass.WORK_PRODUCT
+        ]
+        kept = [info.title for info in chosen if info not in told]
+        closed = [info.title for info in told if info.privileged]
+        notes = (
+            f"Left out as the lawyers' own papers: {', '.join(kept)}." if kept else "",
+            f"Made from what is marked as privileged: {', '.join(closed)}." if closed else "",
+        )
+        return tuple(told), tuple(filter(None, notes))

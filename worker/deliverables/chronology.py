@@ -69,11 +69,7 @@ class Page:
 async def make(desk: Desk, request: Chronology) -> Draft:
     """The draft of a chronology."""
     started = time.perf_counter()
-    documents = [
-        info
-        for info in desk.chosen(request.documents)
-        if info.document_class is not DocumentClass.MODEL_OUTPUT
-    ]
+    documents, inside = desk.telling(request.documents)
     events: list[Event] = []
     every: list[Said] = []
     notes: list[str] = []
@@ -93,6 +89,7 @@ async def make(desk: Desk, request: Chronology) -> Draft:
     notes = [
         *(f"{one.said.info.title}: {one.note}." for one in events if one.clash),
         *(_told(letter, one) for letter, one in _lettered(conflicts)),
+        *inside,
         *notes,
     ]
     if left_out:

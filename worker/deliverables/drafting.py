@@ -93,6 +93,8 @@ async def make(desk: Desk, request: WriteDraft) -> Draft:
     await desk.stage(Stage.RETRIEVING)
     events, every = await _read(desk, request)
     facts = await _facts(desk, request, events, every)
+    left_out = len(facts[_MOST_FACTS:])
+    facts = facts[:_MOST_FACTS]
     paper = _Paper(record=desk.matter.opened())
     paper.authors = _authors(every)
     values = await asyncio.to_thread(_filled, paper, facts, every, request, text)
@@ -114,6 +116,7 @@ async def make(desk: Desk, request: WriteDraft) -> Draft:
             f"To be filled in by a human: {len(blanks(text))} kinds of blanks, in brackets.",
             *_computed(every, "amounts" in slots(text)),
             *(("No fact was found: the draft is a form only.",) if not facts else ()),
+            *((f"{left_out} later facts are not in it; name a subject.",) if left_out else ()),
         ),
     )
 
@@ -169,7 +172,7 @@ async def _facts(
     if request.witness:
         authors = _authors(every)
         chosen = [said for said in chosen if _is_by(request.witness, said, authors)]
-    return chosen[:_MOST_FACTS]
+    return chosen
 
 
 def _tells(event: Event) -> bool:
@@ -241,8 +244,17 @@ def _exhibits(paper: _Paper) -> list[str]:
 def _range(info: DocumentInfo) -> str:
     if not info.bates_begin:
         return ""
-    same = info.bates_end in (None, info.bates_begin)
-    return f" ({info.bates_begin})" if same else f" ({info.bates_begin} to {info.bates_end})"
+    begin, end = info.bates_begin, info.bates_end
+    if end in (None, begin):
+        return f" ({begin})"
+    if _serial(end) - _serial(begin) + 1 == info.pages:
+        return f" ({begin} to {end})"
+    return f" ({begin} and later, with gaps in the numbers)"
+
+
+def _serial(bates: str) -> int:
+    digits = re.search(r"\d+$", bates)
+    return int(digits[0]) if digits else 0
 
 
 def _rows(paper: _Paper, text: str) -> tuple[Row, ...]:

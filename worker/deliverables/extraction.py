@@ -15,7 +15,7 @@ from typing import Final
 from protocol.answers import Provenance, Timings
 from protocol.events import Progress, Stage
 from protocol.jobs import Extract
-from protocol.record import DocumentClass, DocumentInfo
+from protocol.record import DocumentInfo
 from rag.coverage import coverage
 from verify.amounts import find_figures
 from verify.dates import find_dates
@@ -46,11 +46,7 @@ class Value:
 async def make(desk: Desk, request: Extract) -> Draft:
     """The draft of an extract."""
     kinds = ("dates", "amounts", "parties") if request.what in ("all", "facts") else (request.what,)
-    documents = [
-        info
-        for info in desk.chosen(request.documents)
-        if info.document_class is not DocumentClass.MODEL_OUTPUT
-    ]
+    documents, inside = desk.telling(request.documents)
     rows: list[tuple[Value, DocumentInfo, Sentence, str | None]] = []
     for at, info in enumerate(documents):
         await desk.context.say(Progress(stage=Stage.RETRIEVING, done=at, total=len(documents)))
@@ -59,7 +55,7 @@ async def make(desk: Desk, request: Extract) -> Draft:
     rows.sort(key=lambda row: (row[0].kind, row[0].order))
     left_out = max(0, len(rows) - MOST_ROWS)
     text, table = _written(rows[:MOST_ROWS])
-    notes = [f"{info.title}: {value.note}" for value, info, _, _ in rows if value.note]
+    notes = [*inside, *(f"{info.title}: {value.note}" for value, info, _, _ in rows if value.note)]
     if left_out:
         notes.append(
             f"{left_out} further rows are not listed; name documents to see them in parts."

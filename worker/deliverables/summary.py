@@ -18,7 +18,7 @@ from protocol.answers import Provenance, Timings
 from protocol.errors import Unavailable
 from protocol.events import Progress, Stage
 from protocol.jobs import Summarize
-from protocol.record import DocumentClass, DocumentInfo
+from protocol.record import DocumentInfo
 from rag.coverage import coverage
 from worker.deliverables import Desk, Draft
 from worker.deliverables.wording import line
@@ -37,11 +37,7 @@ _TOO_ALIKE: Final = 0.9
 async def make(desk: Desk, request: Summarize) -> Draft:
     """The draft of a summary."""
     started = time.perf_counter()
-    documents = [
-        info
-        for info in desk.chosen(request.documents)
-        if info.document_class is not DocumentClass.MODEL_OUTPUT
-    ]
+    documents, inside = desk.telling(request.documents)
     most = _SHOWN if len(documents) == 1 else _SHOWN_OF_MANY
     parts: list[str] = []
     notes: list[str] = []
@@ -61,7 +57,7 @@ async def make(desk: Desk, request: Summarize) -> Draft:
         coverage=covered,
         timings=Timings(retrieving_ms=(time.perf_counter() - started) * 1000),
         provenance=Provenance(composition="extractive"),
-        notes=tuple(notes),
+        notes=(*inside, *notes),
     )
 
 

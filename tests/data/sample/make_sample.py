@@ -4,11 +4,13 @@
     python tests/data/sample/make_sample.py FOLDER     # somewhere else
 
 Nothing that may differ between machines goes into the bytes: no dates or random ids, base-14 fonts,
-no compression by a library, a bitmap font for the scanned pages.
+no compression by a library, a bitmap font for the scanned pages (the other kinds: ``packing.py``).
 """
 
 from __future__ import annotations
 
+import datetime as dt
+import io
 import json
 import sys
 import textwrap
@@ -16,7 +18,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import hartwell_more as more
 import hartwell_text as words
+import packing
 import planted
 from PIL import Image, ImageDraw, ImageFont
 from reportlab.lib.pagesizes import letter
@@ -52,6 +56,8 @@ class Document:
     name: str
     pages: tuple[Page, ...]
     font: str = "Times-Roman"
+    unseen: tuple[str, ...] = ()
+    """Words on the first page in white, and on the second in a mode that draws nothing."""
 
 
 def prose(text: str) -> tuple[tuple[Line, ...], ...]:
@@ -104,14 +110,24 @@ def drawn_documents() -> tuple[Document, ...]:
         Document(planted.REEVES, stamped(transcript(), 211), "Courier"),
         Document(planted.REPORT, stamped(prose(words.INSPECTION), 301)),
         Document(planted.INVOICES, stamped(invoices(), 420), "Courier"),
+        Document(planted.QUOTE, stamped(prose(more.QUOTE), 417)),
+        Document(
+            planted.PUMPS,
+            tuple(
+                Page(page, f"QD-{serial:06d}")
+                for page, serial in zip(prose(more.PUMP_NOTE), more.PUMP_SERIALS, strict=True)
+            ),
+            unseen=(more.PUMP_WHITE, more.PUMP_UNDRAWN),
+        ),
     )
 
 
-def draw(document: Document, target: Path) -> None:
-    """Writes one PDF with a text layer, one string a line, top to bottom, the stamp last."""
-    canvas = Canvas(str(target), pagesize=letter, pageCompression=0, invariant=1)
+def draw(document: Document) -> bytes:
+    """One PDF with a text layer, one string a line, top to bottom, the stamp last."""
+    target = io.BytesIO()
+    canvas = Canvas(target, pagesize=letter, pageCompression=0, invariant=1)
     canvas.setTitle(document.name.removesuffix(".pdf"))
-    for page in document.pages:
+    for at, page in enumerate(document.pages):
         size = 11 if document.font == "Times-Roman" else 10
         canvas.setFont(document.font, size)
         y = TOP_PT
@@ -124,10 +140,16 @@ def draw(document: Document, target: Path) -> None:
             else:
                 canvas.drawString(LEFT_PT, y, text)
             y -= LEADING_PT
+        for unseen in document.unseen[at : at + 1]:
+            canvas.saveState()
+            canvas.setFillColorRGB(1, 1, 1)
+            canvas.drawString(LEFT_PT, 300, unseen, mode=3 if at else 0)
+            canvas.restoreState()
         if page.bates:
             canvas.drawRightString(letter[0] - LEFT_PT, 40, page.bates)
         canvas.showPage()
     canvas.save()
+    return target.getvalue()
 
 
 # --- scanned pages --------------------------------------------------------------------------------
@@ -158,26 +180,35 @@ def run_length(data: bytes) -> bytes:
     return bytes(out) + b"\x80"
 
 
-def photograph(lines: tuple[str, ...]) -> tuple[int, int, bytes]:
-    """A black-and-white picture of a page: width, height and its packed rows."""
+def photograph(lines: tuple[str, ...], *, smooth: bool) -> tuple[int, int, bytes]:
+    """A black-and-white picture of a page: width, height and its packed rows.
+
+    Args:
+        lines: What stands on it.
+        smooth: Round letters, which OCR reads; else large dots, which it half reads.
+    """
     small = Image.new("1", (212, 275), 1)
     pen = ImageDraw.Draw(small)
     font = ImageFont.load_default_imagefont()
     for row, line in enumerate(lines):
         pen.text((24, 30 + 26 * row), line, fill=0, font=font)
-    page = small.resize((848, 1100), Image.Resampling.NEAREST)
+    if smooth:
+        grey = small.convert("L").resize((848, 1100), Image.Resampling.LANCZOS)
+        page = grey.point([0] * 128 + [255] * 128, "1")
+    else:
+        page = small.resize((848, 1100), Image.Resampling.NEAREST)
     return page.width, page.height, page.tobytes()
 
 
-def draw_scan(pages: tuple[tuple[str, ...], ...], target: Path) -> None:
-    """Writes a PDF whose pages are pictures and nothing else."""
+def draw_scan(pages: tuple[tuple[str, ...], ...], *, smooth: bool = False) -> bytes:
+    """A PDF whose pages are pictures and nothing else."""
     kids = " ".join(f"{3 + 3 * n} 0 R" for n in range(len(pages)))
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         f"<< /Type /Pages /Count {len(pages)} /Kids [{kids}] >>".encode(),
     ]
     for number, lines in enumerate(pages):
-        width, height, packed = photograph(lines)
+        width, height, packed = photograph(lines, smooth=smooth)
         data = run_length(packed)
         first = 3 + 3 * number
         picture = (
@@ -207,7 +238,45 @@ def draw_scan(pages: tuple[tuple[str, ...], ...], target: Path) -> None:
         len(objects) + 1,
         table,
     )
-    target.write_bytes(bytes(out))
+    return bytes(out)
+
+
+# --- other kinds of file --------------------------------------------------------------------------
+
+
+def sheet_rows() -> list[tuple[packing.Cell, ...]]:
+    """The invoice sheet: the statement's rows with real dates and numbers, and their true sum."""
+    rows: list[tuple[packing.Cell, ...]] = [more.SHEET_HEAD]
+    for number, date, work, amount in words.INVOICE_ROWS:
+        day = dt.datetime.strptime(date, "%B %d, %Y").replace(tzinfo=dt.UTC).date()
+        rows.append((number, day, work, float(amount.replace(",", ""))))
+    return [*rows, more.SHEET_TOTAL]
+
+
+def attachments() -> tuple[tuple[str, str, bytes], ...]:
+    """What the message carries: name, media type, bytes."""
+    (quote,) = (one for one in drawn_documents() if one.name == planted.QUOTE)
+    table = "".join(",".join(row) + "\r\n" for row in more.PROBLEMS)
+    return (
+        (planted.QUOTE, "application/pdf", draw(quote)),
+        (planted.PROBLEMS, "text/csv", table.encode()),
+    )
+
+
+def files() -> dict[str, bytes]:
+    """Every file of the folder with its bytes."""
+    return {
+        **{one.name: draw(one) for one in drawn_documents() if one.name not in planted.INSIDE},
+        **{name: text.encode() for name, text in mails().items()},
+        planted.SCAN: draw_scan(words.SCANNED),
+        planted.GUARD: draw_scan(more.GUARD_NOTE, smooth=True),
+        planted.REPAIR: packing.message(more.REPAIR_HEADERS, more.REPAIR_BODY, attachments()),
+        planted.SHEET: packing.workbook(
+            [("Invoices", False, sheet_rows()), ("Markup", True, more.SHEET_HIDDEN)]
+        ),
+        planted.LETTER: packing.word_file(more.KOREAN_LETTER),
+        planted.MEMO: packing.word_file(more.MEMO, more.MEMO_INSERTED, more.MEMO_STRUCK),
+    }
 
 
 # --- the answer key -------------------------------------------------------------------------------
@@ -237,7 +306,21 @@ def placed_lines() -> dict[str, list[Placed]]:
         placed[name] = [
             Placed(1, count, line, bates) for count, line in enumerate(text.splitlines(), start=1)
         ]
+    for name, lines in unstamped().items():
+        placed[name] = [Placed(1, count, line, None) for count, line in enumerate(lines, start=1)]
     return placed
+
+
+def unstamped() -> dict[str, list[str]]:
+    """The lines of the papers that are no PDF and no plain text, as a reader sees them."""
+    cells = [[packing.shown(cell) for cell in row] for row in sheet_rows()]
+    headers = [f"{key}: {value}" for key, value in more.REPAIR_HEADERS]
+    return {
+        planted.REPAIR: [*headers, "", *more.REPAIR_BODY.splitlines()],
+        planted.PROBLEMS: [" ".join(row) for row in more.PROBLEMS],
+        planted.SHEET: [" ".join(row) for row in cells],
+        planted.LETTER: list(more.KOREAN_LETTER),
+    }
 
 
 def mails() -> dict[str, str]:
@@ -282,20 +365,28 @@ def answer_key() -> dict[str, object]:
         items.append({"kind": "misquotation", "places": places})
     for kind, document, exact, why in planted.WRONG:
         items.append({"kind": kind, "why": why, "places": [at(document, exact)]})
-    for page, rows in enumerate(words.SCANNED, start=1):
-        place_ = {"document": planted.SCAN, "page": page, "bates": rows[-1]}
+    scans = ((planted.SCAN, words.SCANNED), (planted.GUARD, more.GUARD_NOTE))
+    for name, page, rows in ((n, p, r) for n, scan in scans for p, r in enumerate(scan, start=1)):
+        place_ = {"document": name, "page": page, "bates": rows[-1]}
         items.append({"kind": "unreadable", "why": "no text layer", "places": [place_]})
     for statement in planted.ABSENT:
         items.append({"kind": "absent", "statement": statement, "places": []})
     numbered = [{"id": f"sm-{n:03d}", **item} for n, item in enumerate(items, start=1)]
     counts = {document.name: len(document.pages) for document in drawn_documents()}
-    counts |= dict.fromkeys(mails(), 1) | {planted.SCAN: len(words.SCANNED)}
+    counts |= dict.fromkeys([*mails(), *unstamped(), planted.MEMO], 1)
+    counts |= {name: len(scan) for name, scan in scans} | {planted.SHEET: 2}
+    unread = sum(len(scan) for _, scan in scans) + 1  # the hidden sheet
     return {
         "matter": FOLDER,
         "documents": counts,
+        "attachments": planted.INSIDE,
         "pages": sum(counts.values()),
-        "pages_readable": sum(counts.values()) - len(words.SCANNED),
+        "pages_readable": sum(counts.values()) - unread,
         "items": numbered,
+        "handled": [
+            dict(zip(("kind", "document", "page", "words", "wanted"), row, strict=True))
+            for row in planted.HANDLED
+        ],
     }
 
 
@@ -303,11 +394,8 @@ def make(target: Path) -> None:
     """Writes the matter's folder and ``answer-key.json`` under ``target``."""
     folder = target / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    for document in drawn_documents():
-        draw(document, folder / document.name)
-    for name, text in mails().items():
-        (folder / name).write_bytes(text.encode())
-    draw_scan(words.SCANNED, folder / planted.SCAN)
+    for name, data in files().items():
+        (folder / name).write_bytes(data)
     key = json.dumps(answer_key(), indent=1, ensure_ascii=False) + "\n"
     (target / "answer-key.json").write_bytes(key.encode())
 

@@ -71,8 +71,16 @@ def test_the_witness_answers_the_question_before_the_objection():
         # Rows of a table are not glued to one another.
         ("Pumping 12 May $18,250.00\nDrying 13 May $412,500.00",
          ["Pumping 12 May $18,250.00", "Drying 13 May $412,500.00"]),
+        ("No\tWork\n1\tPumping\nDone.", ["No\tWork", "1\tPumping", "Done."]),
+        ("No,Place,Cost\n1,Roof,paid\nThe sum of $1,250,000.00, as\nagreed, is due.",
+         ["No,Place,Cost", "1,Roof,paid", "The sum of $1,250,000.00, as agreed, is due."]),
         # Korean sentences end with their particle and stop.
         ("계약은 유효하다. 임차인은 통지하였다.", ["계약은 유효하다.", "임차인은 통지하였다."]),
+        # A dotted date is one word, wherever it stands.
+        ("당사는 2024. 1. 19. 귀사에 알렸다. 답은 없었다.",
+         ["당사는 2024. 1. 19. 귀사에 알렸다.", "답은 없었다."]),
+        ("수신: 귀하\n일자: 2024. 2. 1.\n제목: 누수 통지\n1. 당사는 맡겼다.",
+         ["수신: 귀하", "일자: 2024. 2. 1.", "제목: 누수 통지", "당사는 맡겼다."]),
         # "PRAYER: ..." is no speaker where nobody answers.
         ("PRAYER: judgment for plaintiff.", ["PRAYER: judgment for plaintiff."]),
     ],
