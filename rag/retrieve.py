@@ -146,9 +146,7 @@ def _without_own_papers(
 ) -> tuple[DocumentId, ...]:
     """The selection less the lawyers' own papers, which answer only when asked for by name."""
     own = {
-        info.id
-        for info in matter.documents()
-        if info.document_class is DocumentClass.WORK_PRODUCT
+        info.id for info in matter.documents() if info.document_class is DocumentClass.WORK_PRODUCT
     }
     return tuple(name for name in allowed if name not in own) or tuple(allowed)
 
