@@ -26,6 +26,7 @@ _COMMANDS: Final = {
     "doctor": ("worker.cli.doctor", "What works, what does not, and what to do."),
     "boards": ("worker.cli.boards", "Graphics cards, their health, and what fits on them."),
     "models": ("worker.cli.models", "The weights of this box: list, add, pull, verify, remove."),
+    "measure": ("worker.cli.measure", "How fast this box reads and writes."),
     "matters": ("worker.cli.matters", "Open, read, list and close matters."),
     "users": ("worker.cli.users", "Users, keys and rights."),
     "audit": ("worker.cli.audit", "Check the sealed journals."),

@@ -93,6 +93,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     reuse: bool = True
     """Whether tokens in the kv_cache may be reused. False gives an answer that does not depend on
     what was asked before: reused and cold prefill are not bit-identical."""
+    ignore_end: bool = False
+    """Write ``max_tokens`` whatever the model thinks: for measuring. An engine that cannot do so
+    ends as the model does."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

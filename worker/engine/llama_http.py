@@ -63,6 +63,8 @@ class LlamaHttp(ChatApi):
             "cache_prompt": limits.reuse,
             **sampling(limits),
         }
+        if limits.ignore_end:
+            body["ignore_eos"] = True
         if slot is not None:
             body["id_slot"] = slot
         events = self.stream(body, stall_timeout_s=stall_timeout_s)

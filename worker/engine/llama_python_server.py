@@ -110,7 +110,7 @@ class Model:
                 say(_progress(total, reused, total))
             if stop.is_set():
                 return
-            if self._is_end(token):
+            if self._is_end(token) and not body.get("ignore_eos"):
                 reason = "stop"
                 break
             written += 1

@@ -208,6 +208,8 @@ class Remote:
         }
         if self._llama:
             body |= {"return_progress": True, "cache_prompt": limits.reuse}
+            if limits.ignore_end:
+                body["ignore_eos"] = True
         return self._api.stream(body, stall_timeout_s=self._settings.stall_timeout_s)
 
     async def _slots_working(self) -> int:
