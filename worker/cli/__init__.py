@@ -24,6 +24,7 @@ _COMMANDS: Final = {
     "serve": ("worker.cli.serve", "Run the worker."),
     "gateway": ("worker.cli.gateway", "Run the SSH gateway."),
     "doctor": ("worker.cli.doctor", "What works, what does not, and what to do."),
+    "top": ("worker.cli.top", "Queues, engines, cards and speeds of the running worker, live."),
     "boards": ("worker.cli.boards", "Graphics cards, their health, and what fits on them."),
     "models": ("worker.cli.models", "The weights of this box: list, add, pull, verify, remove."),
     "measure": ("worker.cli.measure", "How fast this box reads and writes."),

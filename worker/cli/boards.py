@@ -130,7 +130,7 @@ def resume(ctx: click.Context, board: str, name: str | None) -> None:
 def _ask(ctx: click.Context, request: HoldBoard | ResumeBoard, name: str | None) -> None:
     settings = settings_of(ctx)
     who = operator(registry.read(registry_path(settings)), name, utc_now())
-    with Door(settings.run() / SOCKET, who) as door:
+    with Door(settings.run_of_worker() / SOCKET, who) as door:
         door.call(request)
 
 

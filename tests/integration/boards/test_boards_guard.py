@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -336,12 +337,77 @@ async def test_the_commands_go_through_the_worker_s_door(house, simulated):
         assert code == 0
         assert "left is held" in said
         await house.paused("left")
+        await house.until(lambda: _read(house))
+        code, said, _ = await command("top", "--json")
+        assert code == 1
+        shown = json.loads(said)
+        assert [(one["name"], one["paused"]) for one in shown["boards"]] == [
+            ("left", True),
+            ("right", False),
+        ]
+        assert len(shown["cards"]) == 8
+        assert {card["board"] for card in shown["cards"]} == {"left", "right"}
+        assert shown["cards"][0]["power_limit_w"] == 150.0
+        code, said, _ = await command("top", "--once", "--as", "you")
+        assert code == 1
+        assert "op holds it" in said
         code, _, said = await command("boards", "resume", "left", "--as", "you")
         assert code != 0
         assert "your role may not operate" in said
         code, _, said = await command("boards", "resume", "left")
         assert code == 0, said
         await house.paused()
+        code, said, _ = await command("top")  # no terminal: one screen
+        assert code == 0
+        assert "GPU 7" in said
+
+
+async def test_top_draws_again_and_again_and_waits_for_a_worker_that_is_away(house, simulated):
+    config = house.state / "worker.toml"
+    run = house.settings.run_folder
+    config.write_text(
+        f'state = "{house.state}"\nrun_folder = "{run}"\nengine = "scripted"\n', "utf-8"
+    )
+    ours, theirs = os.openpty()
+    async with contextlib.AsyncExitStack() as stack:
+        app = await stack.enter_async_context(App(house.settings).open())
+        child = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "worker", "--config", config, "top", "--every", "0.2"),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "40"},
+            start_new_session=True,
+        )
+        os.close(theirs)
+        try:
+            await _drawn(ours, "GPU 7")
+            simulated.set(6, xid=79)
+            await _drawn(ours, "fell off the bus")
+            assert app._guard.watching
+            await stack.aclose()
+            await _drawn(ours, "the worker is not running")
+            child.send_signal(signal.SIGINT)
+            async with asyncio.timeout(PATIENCE_S):
+                assert await child.wait() == 0
+        finally:
+            if child.returncode is None:
+                child.kill()
+                await child.wait()
+            os.close(ours)
+
+
+async def _drawn(terminal, words):
+    """Reads a terminal until words stand on it."""
+    seen = ""
+    async with asyncio.timeout(PATIENCE_S):
+        while words not in seen:
+            seen += (await asyncio.to_thread(os.read, terminal, 65536)).decode("utf-8", "replace")
+
+
+async def _read(house):
+    """Whether the cards have been read."""
+    return bool((await house.call(GetBoards())).cards)
 
 
 def public_key():
