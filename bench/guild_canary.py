@@ -19,12 +19,20 @@ from urllib.parse import unquote_plus
 from bench.guild_house import CHANNEL, YOU, GuildHouse
 from bench.house import CODE
 from bot.guild import sentences
+from bot.guild.menu import CHECK
 from protocol.jobs import Documents, ListDocuments, OpenSource, SourcePage
 
 QUESTIONS: Final = (
     "When did Northgate first know of the leak?",
     "What did Ms. Reeves report to facilities, and when?",
 )
+_JOBS: Final = 2
+"""Of the plain commands, those that become jobs."""
+_PLAIN: Final = (
+    "summarize", "chronology",
+    "find", "citecheck", "open", "forget", "sources", "jobs", "matter", "mode", "help", "health",
+    "cancel",
+)  # fmt: skip
 _WORD: Final = re.compile(r"[^\W_]+")
 _LONG: Final = 4
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
@@ -97,11 +105,19 @@ class Canary:
             await (await you.slash(CHANNEL, "ask")).said()
             await guild.ask_in_terminal(question)
             await guild.finals(len(guild._finals()) + 1)
-        for name in ("find", "sources", "jobs", "help", "health", "summarize", "cancel"):
+        for name in _PLAIN:
             await (await you.slash(CHANNEL, name)).said()
         for what in ("dates", "parties"):
             await (await you.slash(CHANNEL, "extract", what=what)).said()
-        finals = await guild.finals(2 + 1 + 2)
+        for form in ("facts", "demand"):
+            await (await you.slash(CHANNEL, "draft", form=form)).said()
+        finals = await guild.finals(2 + _JOBS + 2 + 2)
+        written = await you.types(CHANNEL, QUESTIONS[0], files=(("note.txt", b"x"),))
+        for message in (finals[0], written):
+            await (await you.menu(message, CHECK)).said()
+        again = await (await you.slash(CHANNEL, "retry")).message()
+        await (await you.click(again, _first_label(again))).said()
+        finals = await guild.finals(len(finals) + 1)
         for button in ("Open", "Retry"):
             await (await you.click(finals[0], button)).said()
         await guild.finals(len(finals) + 1)

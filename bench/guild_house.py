@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import secrets
 import shutil
@@ -29,26 +30,31 @@ from bot.config import toml_value
 from bot.guild.deliveries import Bound, Deliveries
 from bot.guild.settings import GuildSettings, Mode, explained
 from bot.guild.supervisor import Supervisor
-from bot.link import Link, Target
+from bot.link import Link, Target, drop
 from protocol.ids import JobId
 from protocol.jobs import (
     Accepted,
     Ask,
     Cancel,
+    Chronology,
+    CiteCheck,
     Decide,
     Export,
     Extract,
     Find,
+    Forget,
     GetAnswer,
     Health,
+    Ingest,
     ListDocuments,
     ListJobs,
     ListMatters,
     OpenSource,
     Summarize,
+    WriteDraft,
 )
 from worker.engine.scripted import Script
-from worker.gateway import GatewaySettings
+from worker.gateway import DropSettings, GatewaySettings
 from worker.gateway.listener import Gateway
 from worker.keys import make_key
 from worker.registry import Disclosure, Key, Registry, RegistryFile, Role, User, write
@@ -113,6 +119,7 @@ class GuildHouse:
             self.link,
             trouble=self.trouble.append,
             sleep=_soon,
+            put=functools.partial(drop.put, self.target("helper")),
             watch_every_s=0.05,
         )
         self._running = asyncio.create_task(self.bot.run())
@@ -208,10 +215,13 @@ def _users(folder: Path, mode: Mode) -> Registry:
     )  # fmt: skip
 
 
+_WORK: Final = (Ask, Find, Summarize, Extract, Chronology, CiteCheck, WriteDraft, Ingest)
+
+
 def _handlers(house: House) -> Handlers:
     return Handlers(
         calls={
-            **dict.fromkeys((Ask, Find, Summarize, Extract), house.work.submit),
+            **dict.fromkeys(_WORK, house.work.submit),
             Cancel: house.work.cancel,
             ListMatters: house.look.matters,
             ListJobs: house.look.jobs,
@@ -219,6 +229,7 @@ def _handlers(house: House) -> Handlers:
             OpenSource: house.look.page,
             GetAnswer: house.look.answer,
             Health: house.look.health,
+            Forget: house.look.forget,
             Decide: house.gate.decide,
             Export: house.gate.export,
         },
@@ -263,6 +274,7 @@ async def open_guild(
                 host_keys=(folder / "host",),
                 users=folder / "users.toml",
                 worker=run / "s",
+                drop=DropSettings(matters=root / "matters", audit=root / "audit"),
             )
             guild.gateway = await stack.enter_async_context(Gateway(gateway).open())
             (folder / "known_hosts").write_text(f"[127.0.0.1]:{guild.gateway.port} {host}\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime as dt
+import functools
 import signal
 from collections.abc import Callable
 from functools import wraps
@@ -94,7 +95,7 @@ def run(mode: Mode, file: Path, config: Path | None) -> None:
     settings = _settings(mode, file)
 
     async def main() -> int:
-        from bot.link import Link, Target
+        from bot.link import Link, Target, drop
 
         try:
             from bot.guild.supervisor import Supervisor
@@ -109,7 +110,8 @@ def run(mode: Mode, file: Path, config: Path | None) -> None:
             known_hosts=line.known_hosts,
         )
         async with Link.over_ssh(target, client=f"discord-{mode}") as link:
-            supervisor = Supervisor(settings, link, trouble=_trouble)
+            put = functools.partial(drop.put, target) if mode is Mode.FULL else None
+            supervisor = Supervisor(settings, link, trouble=_trouble, put=put)
             running = asyncio.create_task(supervisor.run())
             loop = asyncio.get_running_loop()
             with contextlib.suppress(NotImplementedError):  # not on Windows; Ctrl-C works there

@@ -99,12 +99,14 @@ class Double:
         """Listens on a free port of the loopback until the block ends."""
         app = web.Application(client_max_size=32 * 2**20)
         app.router.add_get("/gateway", self.gateway.handle)
+        app.router.add_get("/files/{number}", self._file)
         app.router.add_route("*", "/{path:.*}", self._rest)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         self.port = runner.addresses[0][1]
+        self.world.base = f"http://127.0.0.1:{self.port}"
         self.gateway.address = f"ws://127.0.0.1:{self.port}/gateway"
         try:
             yield self
@@ -133,6 +135,11 @@ class Double:
     def messages(self, channel: str, author: str = BOT) -> list[Json]:
         """What somebody wrote in a channel, oldest first."""
         return [m for m in self.world.messages[channel] if m["author"]["id"] == author]
+
+    async def _file(self, request: web.Request) -> web.StreamResponse:
+        """An attachment; Discord serves them apart from its API, to whoever has the address."""
+        data = self.world.files.get(request.match_info["number"])
+        return web.Response(body=data) if data is not None else web.Response(status=404)
 
     # --- one request ---
 

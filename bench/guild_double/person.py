@@ -64,12 +64,12 @@ class Person:
         self._double = double
         double.world.add_user(account, roles=roles)
 
-    async def types(self, channel: str, text: str, files: tuple[str, ...] = ()) -> Json:
+    async def types(
+        self, channel: str, text: str, files: tuple[tuple[str, bytes], ...] = ()
+    ) -> Json:
         """A plain message."""
         world = self._double.world
-        message = world.message(
-            channel, self.account, {"content": text}, files=tuple((name, b"x") for name in files)
-        )
+        message = world.message(channel, self.account, {"content": text}, files=files)
         world.messages[channel].append(message)
         await self._double.gateway.dispatch("MESSAGE_CREATE", self._event(message))
         return message
@@ -136,6 +136,16 @@ class Person:
         assert not values, f"the form has no {list(values)}"
         data = {"custom_id": opened.form["custom_id"], "components": parts}
         return await self._speak(opened.spoken.channel, _FORM, data, opened.spoken.message)
+
+    async def menu(self, message: Json, name: str) -> Answered:
+        """A word of a message's menu; Discord sends the whole message with it."""
+        data = {
+            **self._data(self._command(name), []),
+            "type": 3,
+            "target_id": message["id"],
+            "resolved": {"messages": {message["id"]: message}},
+        }
+        return await self._speak(message["channel_id"], _COMMAND, data)
 
     def _command(self, name: str) -> Json:
         for command in self._double.world.commands:

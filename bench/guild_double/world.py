@@ -40,6 +40,8 @@ class World:
         self.nonces: dict[tuple[str, str], str] = {}
         """Channel and nonce to the message that was made for it."""
         self.files: dict[str, bytes] = {}
+        self.base = ""
+        """Where files lie; set once the double listens."""
         self.add_user(BOT, bot=True)
 
     def new_id(self) -> str:
@@ -177,8 +179,8 @@ class World:
                     "id": number,
                     "filename": name,
                     "size": len(data),
-                    "url": f"http://127.0.0.1/files/{number}",
-                    "proxy_url": f"http://127.0.0.1/files/{number}",
+                    "url": f"{self.base}/files/{number}",
+                    "proxy_url": f"{self.base}/files/{number}",
                 }
             )
         if body.get("nonce") is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import sys
 from collections import defaultdict
@@ -12,12 +13,13 @@ from typing import Any, Final
 import discord  # noqa: TID251
 from discord import app_commands  # noqa: TID251
 
-from bot.guild import commands, review, sentences
+from bot.guild import commands, files, menu, orders, review, sentences
 from bot.guild.buttons import Act, Press, PressButton, parse
 from bot.guild.counter import MESSAGE, Counter, asker_from
 from bot.guild.deliveries import Deliveries
 from bot.guild.desk import Desk
-from bot.guild.gate import Fixed, Gate, Prose, Said
+from bot.guild.files import Put
+from bot.guild.gate import Fixed, Gate, Said
 from bot.guild.pacer import Pace
 from bot.guild.post import Post
 from bot.guild.rights import ActingLine, Asker
@@ -53,6 +55,7 @@ class GuildClient(discord.Client):
         store: Deliveries,
         *,
         trouble: Callable[[str], None],
+        put: Put | None = None,
         watch_every_s: float = 3.0,
     ) -> None:
         """Joins the parts; nothing is opened yet.
@@ -62,6 +65,7 @@ class GuildClient(discord.Client):
             line: The line to the box.
             store: What was bound and delivered.
             trouble: Told the kind of an error that nobody expected.
+            put: Puts an attached file into a matter's inbox; None takes no files.
             watch_every_s: See `Counter`.
         """
         # The library's log prints bodies and addresses that hold tokens.
@@ -100,10 +104,12 @@ class GuildClient(discord.Client):
         )
         self._store = store
         self._trouble = trouble
+        self._put = put
         self._in_order: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._tree = app_commands.CommandTree(self)
         self._tree.error(self._command_failed)
         commands.build(self._tree, self.counter)
+        menu.build(self._tree, self.counter)
 
     async def setup_hook(self) -> None:
         """Logged in: tells Discord the commands where they changed, and goes on with open work."""
@@ -130,8 +136,12 @@ class GuildClient(discord.Client):
         if press.act in (Act.APPROVE, Act.RETURN):
             await review.open_form(self.counter, interaction, press)
             return
-        key = f"discord-{interaction.id}"
-        await self.counter.serve(interaction, lambda grant: self.counter.press(grant, press, key))
+        counter, key = self.counter, f"discord-{interaction.id}"
+        if press.act is Act.RETRY:
+            doing = functools.partial(orders.press_again, counter, press=press, key=key)
+        else:
+            doing = functools.partial(counter.press, press=press, key=key)
+        await counter.serve(interaction, doing)
 
     async def on_interaction(self, interaction: discord.Interaction[Any]) -> None:
         """Forms, and buttons that the library does not pass on: unknown, or gone meanwhile."""
@@ -171,12 +181,19 @@ class GuildClient(discord.Client):
             return
         counter = self.counter
         if message.attachments:
-            said = Prose(text=counter.words("no_files"))
-            await counter.post.say(asker.channel, said, key=f"f{message.id}")
+            take = functools.partial(files.take, counter, self._put, message.attachments)
+            said = (await counter.outcome(asker, take)).template
+            # To somebody who has nothing here, nothing is said.
+            if not (isinstance(said, Fixed) and said.said is Said.NOT_FOUND):
+                await counter.post.say(
+                    asker.channel, said, key=f"f{message.id}", mention=asker.account
+                )
         if not question:
             return
         key = f"{MESSAGE}{message.id}"
-        answering = await counter.outcome(asker, lambda grant: counter.ask(grant, question, key))
+        answering = await counter.outcome(
+            asker, lambda grant: orders.ask(counter, grant, question, key)
+        )
         template = answering.template
         # To somebody who has nothing here, nothing is said; a job speaks for itself.
         if isinstance(template, Fixed) and template.said in (Said.NOT_FOUND, Said.TAKEN):

@@ -11,7 +11,9 @@ from typing import Any, Final
 import discord  # noqa: TID251
 from discord import app_commands  # noqa: TID251
 
+from bot.guild import orders
 from bot.guild.counter import LISTED, Counter, asker_of
+from bot.guild.gate import Said
 from bot.guild.settings import Mode
 from protocol.errors import AppError
 
@@ -21,6 +23,7 @@ _What = app_commands.Choice[str]
 
 WHAT: Final = [_What(name=w, value=w) for w in ("dates", "amounts", "parties", "facts", "all")]
 FORMS: Final = [_What(name=form, value=form) for form in ("md", "json")]
+PAPERS: Final = [_What(name=form, value=form) for form in ("facts", "declaration", "demand")]
 _QUESTION_CHARS: Final = 4000
 _CHOICE_CHARS: Final = 100
 _CHOICES: Final = 25
@@ -51,6 +54,14 @@ def _both(add: Add, counter: Counter) -> None:
     async def jobs(here: Here) -> None:
         await counter.serve(here, counter.jobs)
 
+    @add(name="matter", description="This channel's matter in numbers")
+    async def matter(here: Here) -> None:
+        await counter.serve(here, counter.state)
+
+    @add(name="mode", description="What this server may be shown")
+    async def mode(here: Here) -> None:
+        await counter.serve(here, counter.mode)
+
     @add(name="health", description="How the box is")
     async def health(here: Here) -> None:
         await counter.serve(here, counter.health)
@@ -63,22 +74,49 @@ def _both(add: Add, counter: Counter) -> None:
 def _strict(add: Add, counter: Counter) -> None:
     @add(name="ask", description="Ask in the terminal; states are announced here")
     async def ask(here: Here) -> None:
-        await counter.serve(here, counter.ask_there)
+        await counter.serve(here, lambda grant: counter.announce(grant, Said.ASK_THERE))
 
     @add(name="find", description="Search in the terminal")
     async def find(here: Here) -> None:
-        await counter.serve(here, counter.find_there)
+        await counter.serve(here, lambda grant: counter.point(grant, Said.FIND_THERE))
 
     @add(name="summarize", description="Summarize the record; read it in the terminal")
     async def summarize(here: Here) -> None:
         key = f"discord-{here.id}"
-        await counter.serve(here, lambda grant: counter.summarize(grant, key))
+        await counter.serve(here, lambda grant: orders.summarize(counter, grant, key))
 
     @add(name="extract", description="A table with places; read it in the terminal")
     @app_commands.choices(what=WHAT)
     async def extract(here: Here, what: app_commands.Choice[str]) -> None:
         key = f"discord-{here.id}"
-        await counter.serve(here, lambda grant: counter.extract(grant, key, what.value))
+        await counter.serve(here, lambda grant: orders.extract(counter, grant, key, what.value))
+
+    @add(name="chronology", description="What the record dates, in order; read it in the terminal")
+    async def chronology(here: Here) -> None:
+        key = f"discord-{here.id}"
+        await counter.serve(here, lambda grant: orders.chronology(counter, grant, key))
+
+    @add(name="draft", description="A paper in a form; read it in the terminal")
+    @app_commands.choices(form=PAPERS)
+    async def draft(here: Here, form: app_commands.Choice[str]) -> None:
+        key = f"discord-{here.id}"
+        await counter.serve(here, lambda grant: orders.draft(counter, grant, key, form.value))
+
+    @add(name="citecheck", description="Check a brief in the terminal; states are announced here")
+    async def citecheck(here: Here) -> None:
+        await counter.serve(here, lambda grant: counter.announce(grant, Said.CITE_THERE))
+
+    @add(name="open", description="Open the record in the terminal")
+    async def open_(here: Here) -> None:
+        await counter.serve(here, lambda grant: counter.point(grant, Said.OPEN_THERE))
+
+    @add(name="forget", description="Forget a conversation in the terminal")
+    async def forget(here: Here) -> None:
+        await counter.serve(here, lambda grant: counter.point(grant, Said.FORGET_THERE))
+
+    @add(name="retry", description="Make a request once more")
+    async def retry(here: Here) -> None:
+        await counter.serve(here, counter.offer_again)
 
     @add(name="sources", description="Where to look at the newest reply's places")
     async def sources(here: Here) -> None:
@@ -123,25 +161,70 @@ def _full(add: Add, counter: Counter) -> None:
     @add(name="ask", description="Ask the record")
     async def ask(here: Here, question: app_commands.Range[str, 1, _QUESTION_CHARS]) -> None:
         key = f"discord-{here.id}"
-        await counter.serve(here, lambda grant: counter.ask(grant, question, key))
+        await counter.serve(here, lambda grant: orders.ask(counter, grant, question, key))
 
     @add(name="find", description="Passages with these words; no model")
     async def find(here: Here, words: app_commands.Range[str, 1, _QUESTION_CHARS]) -> None:
         key = f"discord-{here.id}"
-        await counter.serve(here, lambda grant: counter.find(grant, words, key))
+        await counter.serve(here, lambda grant: orders.find(counter, grant, words, key))
 
     @add(name="summarize", description="A summary of a document, or of the record")
     @app_commands.autocomplete(document=some_documents)
     async def summarize(here: Here, document: str = "") -> None:
         key = f"discord-{here.id}"
-        await counter.serve(here, lambda grant: counter.summarize(grant, key, document))
+        await counter.serve(here, lambda grant: orders.summarize(counter, grant, key, document))
 
     @add(name="extract", description="A table with places")
     @app_commands.choices(what=WHAT)
     @app_commands.autocomplete(document=some_documents)
     async def extract(here: Here, what: app_commands.Choice[str], document: str = "") -> None:
         key = f"discord-{here.id}"
-        await counter.serve(here, lambda grant: counter.extract(grant, key, what.value, document))
+        await counter.serve(
+            here, lambda grant: orders.extract(counter, grant, key, what.value, document)
+        )
+
+    @add(name="chronology", description="What a document dates, or the record, in order")
+    @app_commands.autocomplete(document=some_documents)
+    async def chronology(here: Here, document: str = "") -> None:
+        key = f"discord-{here.id}"
+        await counter.serve(here, lambda grant: orders.chronology(counter, grant, key, document))
+
+    @add(name="draft", description="A paper in a form, its facts quoted and cited")
+    @app_commands.choices(form=PAPERS)
+    @app_commands.describe(about="What it is about; for a declaration, whose it is")
+    async def draft(
+        here: Here,
+        form: app_commands.Choice[str],
+        about: app_commands.Range[str, 1, _QUESTION_CHARS] = "",
+    ) -> None:
+        key = f"discord-{here.id}"
+        await counter.serve(
+            here, lambda grant: orders.draft(counter, grant, key, form.value, about)
+        )
+
+    @add(name="citecheck", description="A brief of the matter against the rest of its record")
+    @app_commands.autocomplete(document=some_documents)
+    async def citecheck(here: Here, document: str) -> None:
+        key = f"discord-{here.id}"
+        await counter.serve(here, lambda grant: orders.citecheck(counter, grant, key, document))
+
+    @add(name="open", description="A page of a document")
+    @app_commands.autocomplete(document=some_documents)
+    async def open_(
+        here: Here, document: str, page: app_commands.Range[int, 1, 100_000] = 1
+    ) -> None:
+        await counter.serve(here, lambda grant: orders.open_page(counter, grant, document, page))
+
+    @add(name="forget", description="Delete what was said here from the box")
+    async def forget(here: Here) -> None:
+        key = f"discord-{here.id}"
+        await counter.serve(here, lambda grant: orders.forget(counter, grant, key))
+
+    @add(name="retry", description="Make a request once more")
+    @app_commands.autocomplete(job=some_jobs)
+    async def retry(here: Here, job: str = "") -> None:
+        key = f"discord-{here.id}"
+        await counter.serve(here, lambda grant: orders.retry(counter, grant, job, key))
 
     @add(name="sources", description="The places of a reply's items")
     @app_commands.autocomplete(job=some_jobs)

@@ -17,24 +17,21 @@ from bot.findings import findings
 from bot.guild import shape
 from bot.guild.buttons import NO_VERSION, VERSION_CHARS, Act, Press
 from bot.guild.deliveries import Deliveries, Delivery
-from bot.guild.desk import Desk, again
-from bot.guild.gate import Fixed, Listing, Parts, Prose, Said, Status, Template, Written
+from bot.guild.desk import Desk
+from bot.guild.gate import Counted, Fixed, Listing, Parts, Prose, Said, Status, Template, Written
 from bot.guild.post import Post
 from bot.guild.rights import ActingLine, Asker, Grant, authorize
 from bot.guild.settings import GuildSettings, Mode
 from bot.look import Look
 from bot.words import Words
-from protocol.answers import Answer
+from protocol.answers import Answer, ReviewState
 from protocol.errors import AppError, BadRequest, Conflict, NotFound, Refused, Unavailable
-from protocol.ids import DocumentId, JobId, job_id
+from protocol.ids import JobId, job_id
 from protocol.jobs import (
-    Ask,
     Cancel,
     Documents,
     Export,
     Exported,
-    Extract,
-    Find,
     Health,
     HealthIs,
     Job,
@@ -42,7 +39,6 @@ from protocol.jobs import (
     JobState,
     ListDocuments,
     ListJobs,
-    Summarize,
     WorkRequest,
 )
 
@@ -53,6 +49,8 @@ LISTED: Final = 10
 _BUTTONS: Final = 5
 """Buttons in one row."""
 _AT_WORK: Final = frozenset({JobState.WAITING, JobState.RUNNING})
+_COUNTED: Final = 200
+"""Jobs that are counted; the box gives no more at once."""
 _WATCH_S: Final = 1800.0
 _WATCH: Final = "watch"
 _NOTHING: Final = Fixed(said=Said.NOT_FOUND)
@@ -149,34 +147,8 @@ class Counter:
 
     # --- commands ---
 
-    async def ask(self, grant: Grant, question: str, key: str) -> Answering:
-        """A question; words, so for full channels only."""
-        self._words_may_pass(grant)
-        conversation = f"discord-{grant.bound.channel}"
-        request = Ask(
-            matter=grant.bound.matter, conversation=conversation, question=question, key=key
-        )
-        return await self._taken(request, grant)
-
-    async def find(self, grant: Grant, words: str, key: str) -> Answering:
-        """Passages with these words; for full channels only."""
-        self._words_may_pass(grant)
-        return await self._taken(Find(matter=grant.bound.matter, text=words, key=key), grant)
-
-    async def summarize(self, grant: Grant, key: str, document: str = "") -> Answering:
-        """A summary of a document, or of all."""
-        documents = (DocumentId(document),) if document else ()
-        request = Summarize(matter=grant.bound.matter, key=key, documents=documents)
-        return await self._taken(request, grant)
-
-    async def extract(self, grant: Grant, key: str, what: str, document: str = "") -> Answering:
-        """A table of dates, amounts, parties or facts."""
-        documents = (DocumentId(document),) if document else ()
-        request = Extract(matter=grant.bound.matter, what=what, key=key, documents=documents)
-        return await self._taken(request, grant)
-
-    async def ask_there(self, grant: Grant) -> Answering:
-        """Strict: the question is typed in the terminal; its states are announced here."""
+    async def announce(self, grant: Grant, said: Said) -> Answering:
+        """Strict: words are typed in the terminal; what comes of them is announced here."""
         channel, account = grant.bound.channel, grant.account
         newest = await self.jobs_of(grant, most=1)
         after = newest[0].id if newest else ""
@@ -184,18 +156,18 @@ class Counter:
         value = f"{after} {until.isoformat()}"
         self.store.remember(f"{_WATCH} {channel} {account}", value)
         self.desk.run(self._watch(channel, account, value))
-        return self._fixed(Said.ASK_THERE, grant)
+        return self.fixed(said, grant)
 
-    async def find_there(self, grant: Grant) -> Answering:
-        """Strict: words are looked for in the terminal."""
-        return self._fixed(Said.FIND_THERE, grant)
+    async def point(self, grant: Grant, said: Said) -> Answering:
+        """Strict: where in the terminal that is done."""
+        return self.fixed(said, grant)
 
     async def sources(self, grant: Grant, job: str, item: int | None) -> Answering:
         """The places of a reply's items, or of one."""
-        wanted = await self._job(grant, job)
+        wanted = await self.job(grant, job)
         if not self.desk.full(grant.bound):
-            return self._fixed(Said.LOOK_THERE, grant, wanted)
-        answer = await self._open_answer(grant, wanted)
+            return self.fixed(Said.LOOK_THERE, grant, wanted)
+        answer = await self.open_answer(grant, wanted)
         if item is not None:
             items = tuple(each for each in answer.items if each.number == item)
             if not items:
@@ -208,7 +180,7 @@ class Counter:
         found = await self.jobs_of(grant)
         matter = grant.bound.matter
         if not found:
-            return self._fixed(Said.NO_JOBS, grant)
+            return self.fixed(Said.NO_JOBS, grant)
         rows = tuple(
             Status(matter=matter, job=job.id, state=shape.STATES[job.state], place=job.place)
             for job in found
@@ -218,16 +190,39 @@ class Counter:
     async def cancel(self, grant: Grant, job: str = "") -> Answering:
         """Stops a job; without one, those at work are offered as buttons."""
         if job:
-            return await self._cancel(grant, await self._job(grant, job))
+            return await self._cancel(grant, await self.job(grant, job))
         at_work = [each.id for each in await self.jobs_of(grant) if each.state in _AT_WORK]
         return self._offer(grant, [Act.CANCEL], at_work[:_BUTTONS])
 
     async def export(self, grant: Grant, form: str, job: str = "") -> Answering:
         """Writes an approved reply to the matter's out folder."""
         if job:
-            return await self._export(grant, await self._job(grant, job), form, f"x{job}{form}")
+            return await self._export(grant, await self.job(grant, job), form, f"x{job}{form}")
         done = [each.id for each in await self.jobs_of(grant) if each.state is JobState.DONE]
         return self._offer(grant, [Act(form)], done[:_BUTTONS])
+
+    async def offer_again(self, grant: Grant) -> Answering:
+        """The jobs that ended, to be made once more, as buttons."""
+        ended = [each.id for each in await self.jobs_of(grant) if each.state not in _AT_WORK]
+        return self._offer(grant, [Act.RETRY], ended[:_BUTTONS])
+
+    async def state(self, grant: Grant) -> Answering:
+        """The channel's matter in numbers."""
+        jobs = await self.jobs_of(grant, most=_COUNTED)
+        review = [job.review for job in jobs]
+        count = Counted(
+            matter=grant.bound.matter,
+            waiting=sum(job.state is JobState.WAITING for job in jobs),
+            running=sum(job.state is JobState.RUNNING for job in jobs),
+            awaiting=review.count(ReviewState.AWAITING),
+            approved=review.count(ReviewState.APPROVED),
+        )
+        return Answering(template=count)
+
+    async def mode(self, grant: Grant) -> Answering:
+        """What this server may be shown; no command changes it."""
+        full = self.settings.mode is Mode.FULL
+        return self.fixed(Said.MODE_FULL if full else Said.MODE_STRICT, grant)
 
     async def health(self, grant: Grant) -> Answering:
         """How the box's parts are, in numbers."""
@@ -246,19 +241,17 @@ class Counter:
     # --- buttons ---
 
     async def press(self, grant: Grant, press: Press, key: str) -> Answering:
-        """A button that needs no form."""
-        delivery = self.delivery(grant, press.job)
+        """A button that needs no form and makes no job."""
+        self.delivery(grant, press.job)
         match press.act:
             case Act.CANCEL:
                 return await self._cancel(grant, press.job)
             case Act.OPEN:
                 return await self.sources(grant, press.job, None)
-            case Act.RETRY:
-                return await self._again(grant, delivery, press.job, key)
             case Act.MD | Act.JSON:
                 return await self._export(grant, press.job, press.act.value, key)
             case _:
-                return self._fixed(Said.DECIDE_THERE, grant, press.job)
+                return self.fixed(Said.DECIDE_THERE, grant, press.job)
 
     def delivery(self, grant: Grant, job: JobId) -> Delivery | None:
         """The delivery of a job to this channel.
@@ -301,12 +294,13 @@ class Counter:
         assert isinstance(result, Documents)
         return result
 
-    async def _taken(self, request: WorkRequest, grant: Grant) -> Answering:
+    async def taken(self, request: WorkRequest, grant: Grant) -> Answering:
+        """Sends a request to the box; its reply will arrive in the channel."""
         noted = not request.key.startswith(MESSAGE)
         job = await self.desk.submit(request, grant, noted=noted)
-        return self._fixed(Said.TAKEN, grant, job)
+        return self.fixed(Said.TAKEN, grant, job)
 
-    async def _job(self, grant: Grant, code: str) -> JobId:
+    async def job(self, grant: Grant, code: str) -> JobId:
         """A job of this channel's matter; the newest one for no code."""
         known = {job.id for job in await self.jobs_of(grant, most=50)}
         if not code:
@@ -321,7 +315,7 @@ class Counter:
             raise NotFound("no such job")
         return wanted
 
-    async def _open_answer(self, grant: Grant, job: JobId) -> Answer:
+    async def open_answer(self, grant: Grant, job: JobId) -> Answer:
         answer = await self.desk.answer(job, grant.account)
         if answer.matter != grant.bound.matter or await self.desk.designated(answer, grant.account):
             raise NotFound("nothing that may be shown here")
@@ -329,7 +323,7 @@ class Counter:
 
     async def _cancel(self, grant: Grant, job: JobId) -> Answering:
         await self.line.call(Cancel(job=job), acting_for=grant.account)
-        return self._fixed(Said.CANCELLED, grant, job)
+        return self.fixed(Said.CANCELLED, grant, job)
 
     async def _export(self, grant: Grant, job: JobId, form: str, key: str) -> Answering:
         request = Export(job=job, format=form, key=key)
@@ -337,23 +331,6 @@ class Counter:
         assert isinstance(done, Exported)
         written = Written(matter=grant.bound.matter, job=job, size_bytes=done.size_bytes)
         return Answering(template=written)
-
-    async def _again(
-        self, grant: Grant, delivery: Delivery | None, job: JobId, key: str
-    ) -> Answering:
-        """The same request once more; a question is fetched from the box, where it is kept."""
-        request = again(delivery, key) if delivery is not None else None
-        if request is None:
-            answer = await self.desk.answer(job, grant.account)
-            matter, words = grant.bound.matter, answer.question
-            if answer.matter != matter or answer.kind not in ("ask", "find") or not words:
-                raise BadRequest("this cannot be made again here")
-            if answer.kind == "find":
-                request = Find(matter=matter, text=words, key=key)
-            else:
-                conversation = f"discord-{grant.bound.channel}"
-                request = Ask(matter=matter, conversation=conversation, question=words, key=key)
-        return await self._taken(request, grant)
 
     async def _watch(self, channel: str, account: str, value: str) -> None:
         """Looks for the job that somebody went to ask for in the terminal, and brings it here."""
@@ -385,16 +362,18 @@ class Counter:
     def _offer(self, grant: Grant, acts: list[Act], jobs: list[JobId]) -> Answering:
         """Jobs as buttons: nobody has to type a code."""
         if not jobs:
-            return self._fixed(Said.NO_JOBS, grant)
+            return self.fixed(Said.NO_JOBS, grant)
         matter = grant.bound.matter
         presses = tuple(Press(act=act, job=job, named=True) for job in jobs for act in acts)
         return Answering(template=Listing(matter=matter, rows=()), presses=presses)
 
-    def _words_may_pass(self, grant: Grant) -> None:
+    def words_may_pass(self, grant: Grant) -> None:
+        """Raises `NotFound` in a channel that may be shown no words."""
         if not self.desk.full(grant.bound):
             raise NotFound("no words pass here")
 
-    def _fixed(self, said: Said, grant: Grant, job: JobId | None = None) -> Answering:
+    def fixed(self, said: Said, grant: Grant, job: JobId | None = None) -> Answering:
+        """A fixed sentence about the channel's matter."""
         return Answering(template=Fixed(said=said, matter=grant.bound.matter, job=job))
 
 

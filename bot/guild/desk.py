@@ -31,9 +31,7 @@ from protocol.ids import JobId
 from protocol.jobs import (
     Accepted,
     AnswerIs,
-    Ask,
     Documents,
-    Find,
     GetAnswer,
     ListDocuments,
     ListMatters,
@@ -41,6 +39,8 @@ from protocol.jobs import (
     WorkRequest,
 )
 
+_WORDS: Final = ("question", "text", "about", "witness")
+"""The fields of requests that hold words; all others are ids and choices."""
 _AGAIN_S: Final = 5.0
 """Wait before a delivery is tried again after an error that may pass."""
 
@@ -316,10 +316,7 @@ def again(delivery: Delivery, key: str) -> WorkRequest | None:
 
 def _without_words(request: WorkRequest) -> str:
     """A request as it may be kept: ids and choices; empty where it holds words."""
-    if isinstance(request, Ask | Find):
-        return ""
-    fields = set(request.__struct_fields__)
-    if not fields <= {"matter", "key", "documents", "conversation", "what"}:
+    if any(getattr(request, field, "") for field in _WORDS):
         return ""
     return msgspec.json.encode(msgspec.structs.replace(request, key="")).decode()
 

@@ -46,6 +46,12 @@ class Said(StrEnum):
     TAKEN = "taken"
     ASK_THERE = "ask_there"
     FIND_THERE = "find_there"
+    CITE_THERE = "cite_there"
+    OPEN_THERE = "open_there"
+    FORGET_THERE = "forget_there"
+    FORGOTTEN = "forgotten"
+    MODE_STRICT = "mode_strict"
+    MODE_FULL = "mode_full"
     LOOK_THERE = "look_there"
     DECIDE_THERE = "decide_there"
     CANCELLED = "cancelled"
@@ -110,6 +116,16 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     down: int
 
 
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs and drafts of a matter, in numbers."""
+
+    matter: MatterId
+    waiting: int
+    running: int
+    awaiting: int
+    approved: int
+
+
 class Written(msgspec.Struct, frozen=True, kw_only=True):
     """An export lies in the matter's out folder; its name is not said."""
 
@@ -124,9 +140,9 @@ class Prose(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-Template = Fixed | Status | Listing | Parts | Written | Prose
+Template = Fixed | Status | Listing | Parts | Counted | Written | Prose
 
-_BY_TYPE: Final = (Fixed, Status, Listing, Parts, Written)
+_BY_TYPE: Final = (Fixed, Status, Listing, Parts, Counted, Written)
 _TOKEN: Final = re.compile(r"[^\s·]+")
 _BLANK: Final = re.compile(r"\{\w+\}")
 _CODE: Final = re.compile(r"M-[0-9A-Z]{4,12}|J-[0-9A-Z]{9}-[0-9A-Z]{4}|[0-9]{1,13}|<@[0-9]{1,20}>")
@@ -195,6 +211,12 @@ class Gate:
                 return "\n".join(lines + [self._status(row) for row in rows])
             case Parts(ok=ok, degraded=degraded, down=down):
                 return words("health", ok=_count(ok), degraded=_count(degraded), down=_count(down))
+            case Counted():
+                numbers = {
+                    key: _count(getattr(template, key))
+                    for key in ("waiting", "running", "awaiting", "approved")
+                }
+                return words("matter_state", matter=_matter(template.matter), **numbers)
             case Written(matter=matter, job=job, size_bytes=size):
                 state = words("exported", size=_count(size))
                 return words("status", matter=_matter(matter), job=job_id(job), state=state)

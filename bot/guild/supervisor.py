@@ -13,6 +13,7 @@ import discord  # noqa: TID251
 
 from bot.guild.client import GuildClient
 from bot.guild.deliveries import Deliveries
+from bot.guild.files import Put
 from bot.guild.place import point_at
 from bot.guild.rights import ActingLine
 from bot.guild.settings import GuildSettings, token
@@ -35,6 +36,7 @@ class Supervisor:
         line: ActingLine,
         *,
         trouble: Callable[[str], None],
+        put: Put | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         watch_every_s: float = 3.0,
     ) -> None:
@@ -44,12 +46,14 @@ class Supervisor:
             settings: The bot's settings.
             line: An open line to the box.
             trouble: Told a word about whatever went wrong; no words of a case.
+            put: See `GuildClient`.
             sleep: Waits between two clients.
             watch_every_s: See `Counter`.
         """
         self._settings = settings
         self._line = line
         self._trouble = trouble
+        self._put = put
         self._sleep = sleep
         self._watch_every_s = watch_every_s
         self.client: GuildClient | None = None
@@ -85,6 +89,7 @@ class Supervisor:
             self._line,
             store,
             trouble=self._trouble,
+            put=self._put,
             watch_every_s=self._watch_every_s,
         )
         self.client, self.clients = client, self.clients + 1

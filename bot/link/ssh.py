@@ -33,7 +33,7 @@ class SshWay:
         try:
             async with asyncio.timeout(self._target.connect_s):
                 if self._conn is None or self._conn.is_closed():
-                    self._conn = await self._connect()
+                    self._conn = await connect(self._target)
                 stdin, stdout, _ = await self._conn.open_session(
                     subsystem=SUBSYSTEM, encoding=None, window=1024 * 1024
                 )
@@ -59,34 +59,45 @@ class SshWay:
                 await self._conn.wait_closed()
             self._conn = None
 
-    async def _connect(self) -> asyncssh.SSHClientConnection:
-        target = self._target
-        try:
-            key = asyncssh.read_private_key(str(target.key), target.passphrase)
-            known = asyncssh.read_known_hosts(str(target.known_hosts))
-        except (OSError, asyncssh.KeyImportError, asyncssh.KeyEncryptionError, ValueError) as error:
-            raise BadRequest(
-                "our key or the pinned host keys cannot be read", next_step="run init"
-            ) from error
-        return await asyncssh.connect(
-            target.host,
-            target.port,
-            username="secondchair",  # ignored there: the key is the identity
-            client_keys=[key],
-            known_hosts=known,
-            config=None,
-            agent_path=None,
-            preferred_auth="publickey",
-            disable_trivial_auth=True,
-            gss_host=None,
-            kex_algs=_KEX,
-            encryption_algs=_CIPHERS,
-            server_host_key_algs=_HOST_KEYS,
-            compression_algs=None,
-            keepalive_interval=15,
-            keepalive_count_max=3,
-            login_timeout=target.connect_s,
-        )
+
+async def connect(target: Target, login: str = "secondchair") -> asyncssh.SSHClientConnection:
+    """A connection to a gateway, its host key pinned.
+
+    Args:
+        target: Where, and with which keys.
+        login: Says nothing about who we are, which our key does; a bot names whom it acts for.
+
+    Raises:
+        BadRequest: Our key or the pinned host keys cannot be read.
+        asyncssh.Error: The gateway does not let us in, or is not the one that was pinned.
+        OSError: It cannot be reached.
+    """
+    try:
+        key = asyncssh.read_private_key(str(target.key), target.passphrase)
+        known = asyncssh.read_known_hosts(str(target.known_hosts))
+    except (OSError, asyncssh.KeyImportError, asyncssh.KeyEncryptionError, ValueError) as error:
+        raise BadRequest(
+            "our key or the pinned host keys cannot be read", next_step="run init"
+        ) from error
+    return await asyncssh.connect(
+        target.host,
+        target.port,
+        username=login,
+        client_keys=[key],
+        known_hosts=known,
+        config=None,
+        agent_path=None,
+        preferred_auth="publickey",
+        disable_trivial_auth=True,
+        gss_host=None,
+        kex_algs=_KEX,
+        encryption_algs=_CIPHERS,
+        server_host_key_algs=_HOST_KEYS,
+        compression_algs=None,
+        keepalive_interval=15,
+        keepalive_count_max=3,
+        login_timeout=target.connect_s,
+    )
 
 
 class _SshStream:

@@ -47,6 +47,7 @@ class DropBox(asyncssh.SFTPServer):
         registry: RegistryFile,
         stamp: Stamp,
         arrived: Callable[[MatterId], Awaitable[None]],
+        acting_for: str | None = None,
     ) -> None:
         """Joins the parts.
 
@@ -56,12 +57,18 @@ class DropBox(asyncssh.SFTPServer):
             registry: Who may what.
             stamp: Whose session it is.
             arrived: Told of a matter with new files, soon after the last of a batch.
+            acting_for: The Discord account a bot puts files for.
         """
         super().__init__(chan)
         self._settings = settings
         self._registry = registry
         self._stamp = stamp
-        self._who = Identity(user=stamp.user, fingerprint=stamp.fingerprint, peer=stamp.peer)
+        self._who = Identity(
+            user=stamp.user,
+            fingerprint=stamp.fingerprint,
+            peer=stamp.peer,
+            acting_for=acting_for,
+        )
         self._arrived = arrived
         self._new: set[MatterId] = set()
         self._open = 0
@@ -253,8 +260,10 @@ class DropBox(asyncssh.SFTPServer):
         details = {"file": sha256, "bytes": str(size_bytes)}
         journal = Journal(self._settings.audit, matter)
         now = dt.datetime.now(dt.UTC)
-        by = self._stamp.user
-        await self._do(lambda: journal.seal(what, by=by, now=now, details=details))
+        ruling = access.decide(self._registry.current(), self._who, Action.READ, matter, now=now)
+        by = ruling.person
+        through = self._stamp.user if self._who.acting_for is not None else None
+        await self._do(lambda: journal.seal(what, by=by, through=through, now=now, details=details))
         _log.info(what, user=by, matter=matter, hash=sha256[:12], bytes=size_bytes)
 
     def _may(self, matter: MatterId, action: Action) -> bool:

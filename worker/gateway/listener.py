@@ -1,8 +1,10 @@
 """The SSH server: who may connect, what his key proves, and a channel for what he asks.
 
-The login name is ignored everywhere: the key is the identity. What the key is worth is looked up
-once after authentication and then watched; a key that is revoked, expires or comes under an
-unreadable registry loses its live connections or gets no new one.
+The key is the identity and the login name is ignored. Only a bot's file drop reads it: there
+``for-NUMBER`` names the Discord account a file is put for, which narrows what the key may and never
+widens it. What a key is worth is looked up once after authentication and then watched; a key that
+is revoked, expires or comes under an unreadable registry loses its live connections or gets no new
+one.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import asyncio
 import contextlib
 import datetime as dt
 import functools
+import re
 from collections.abc import AsyncIterator
 from typing import Final
 
@@ -28,9 +31,10 @@ from worker.gateway.drop import DropBox
 from worker.gateway.launcher import launch
 from worker.gateway.notice import files_arrived
 from worker.logs import Log
-from worker.registry import RegistryFile
+from worker.registry import RegistryFile, Role
 
 _log: Final = Log("gateway")
+_FOR: Final = re.compile(r"for-([0-9]{1,20})")
 
 
 class Gateway:
@@ -224,9 +228,18 @@ class Door(asyncssh.SSHServer):
     def _drop(self, chan: asyncssh.SSHServerChannel[bytes]) -> DropBox:
         assert self._settings.drop is not None
         assert self._stamp is not None  # no channel opens before authentication
-        arrived = functools.partial(files_arrived, self._settings.worker, self._stamp)
+        account = self._acting_for()
+        arrived = functools.partial(files_arrived, self._settings.worker, self._stamp, account)
         registry = self._gateway.registry
-        return DropBox(chan, self._settings.drop, registry, self._stamp, arrived)
+        return DropBox(chan, self._settings.drop, registry, self._stamp, arrived, account)
+
+    def _acting_for(self) -> str | None:
+        """The account that a bot's login name names; nobody else's name is looked at."""
+        assert self._stamp is not None
+        if self._stamp.role != Role.BOT:
+            return None
+        named = _FOR.fullmatch(self._conn.get_extra_info("username", ""))
+        return named[1] if named else None
 
     def _look_up(self, mark: str) -> tuple[UserName, str] | None:
         registry = self._gateway.registry

@@ -19,16 +19,19 @@ _log: Final = Log("drop")
 _WAIT_S: Final = 10.0
 
 
-async def files_arrived(worker: Path, stamp: Stamp, matter: MatterId) -> None:
+async def files_arrived(
+    worker: Path, stamp: Stamp, acting_for: str | None, matter: MatterId
+) -> None:
     """Asks for an ingest; when the worker is away the files wait in the inbox for the next one."""
     request = Ingest(matter=matter, key=f"drop-{secrets.token_hex(8)}")
+    call = Call(id=1, request=request, acting_for=acting_for)
     hello = Hello(lowest=frames.VERSION, highest=frames.VERSION, client="drop")
     try:
         async with asyncio.timeout(_WAIT_S):
             line = await connect(worker, stamp)
             reader, writer = await asyncio.open_unix_connection(sock=line)
             try:
-                writer.write(encode(hello) + encode(Call(id=1, request=request)))
+                writer.write(encode(hello) + encode(call))
                 taken = await _taken(reader)
             finally:
                 writer.close()
