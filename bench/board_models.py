@@ -5,7 +5,9 @@ random ones. Tensors are summed up to one a class and layer; sizes are what matt
 from __future__ import annotations
 
 import random
+import struct
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from worker.boards.model_file import ModelHeader, Scalar, TensorInfo
 
@@ -169,3 +171,35 @@ def random_header(chance: random.Random) -> ModelHeader:
             "expert_count": chance.choice([0, 8, 128]),
         },
     )
+
+
+def write_header(header: ModelHeader, path: Path) -> Path:
+    """The header as the beginning of a GGUF file (version 3); no weights follow it."""
+    parts = [b"GGUF", struct.pack("<IQQ", 3, len(header.tensors), len(header.values))]
+    for key, value in header.values.items():
+        parts += [_text(key), _value(value)]
+    for tensor in header.tensors:
+        shape = struct.pack(f"<I{len(tensor.shape)}Q", len(tensor.shape), *tensor.shape)
+        parts += [_text(tensor.name), shape, struct.pack("<IQ", tensor.type, tensor.offset)]
+    path.write_bytes(b"".join(parts))
+    return path
+
+
+def _text(text: str) -> bytes:
+    raw = text.encode("utf-8")
+    return struct.pack("<Q", len(raw)) + raw
+
+
+def _value(value: Scalar | tuple[Scalar, ...]) -> bytes:
+    if isinstance(value, tuple):
+        kinds = {_value(one)[:4] for one in value}
+        assert len(kinds) == 1, "an array holds one kind"
+        items = b"".join(_value(one)[4:] for one in value)
+        return struct.pack("<I", 9) + kinds.pop() + struct.pack("<Q", len(value)) + items
+    if isinstance(value, bool):
+        return struct.pack("<I?", 7, value)
+    if isinstance(value, int):
+        return struct.pack("<Iq", 11, value)
+    if isinstance(value, float):
+        return struct.pack("<Id", 12, value)
+    return struct.pack("<I", 8) + _text(value)

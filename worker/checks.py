@@ -17,13 +17,14 @@ import msgspec
 from protocol.errors import AppError
 from rag.embedding import default_model_folder
 from worker import audit, registry
-from worker.app import SOCKET, matters_folder, registry_path
-from worker.boards import Severity
+from worker.app import SOCKET, boards_path, matters_folder, registry_path
+from worker.boards import Box, Severity
 from worker.boards.declared import load_declared
 from worker.boards.looking import look
 from worker.boards.model_file import read_header
 from worker.config import Loaded, Settings
 from worker.engine import EngineSettings, bundled_model
+from worker.watching.placed import misplaced, place_in_words
 
 _ROOMY_BYTES: Final = 5 * 1024**3
 """Below this much free disk an ingest or an export may not fit."""
@@ -63,9 +64,11 @@ def run_checks(loaded: Loaded) -> Iterator[Check]:
             ("ocr", _ocr),
         )
     )
-    yield from _cards(settings)
-    for board in settings.board_settings():
-        yield _guarded(f"board {board.name}", lambda _, b=board: _board(b), settings)  # type: ignore[misc]
+    box = _looked(settings)
+    yield from _cards(box)
+    boards = settings.board_settings()
+    for board in boards:
+        yield _guarded(f"board {board.name}", lambda _, b=board: _board(b, box, boards), settings)  # type: ignore[misc]
     for name, check in (
         ("worker", _worker),
         ("gateway", _gateway),
@@ -182,12 +185,17 @@ _STATE_OF: Final = {
 }
 
 
-def _cards(settings: Settings) -> Iterator[Check]:
-    """One line for each thing wrong with the cards, or one line that says they are well."""
+def _looked(settings: Settings) -> Box | AppError:
     try:
-        box = asyncio.run(look(load_declared(settings.state / "boards.toml")))
+        return asyncio.run(look(load_declared(boards_path(settings))))
     except AppError as error:
-        yield Check(name="cards", state=State.FAIL, reason=error.message)
+        return error
+
+
+def _cards(box: Box | AppError) -> Iterator[Check]:
+    """One line for each thing wrong with the cards, or one line that says they are well."""
+    if isinstance(box, AppError):
+        yield Check(name="cards", state=State.FAIL, reason=box.message, next_step=box.next_step)
         return
     for notice in box.notices:
         yield Check(
@@ -201,7 +209,7 @@ def _cards(settings: Settings) -> Iterator[Check]:
         yield Check(name="cards", state=State.OK, reason=f"all well ({said})")
 
 
-def _board(board: EngineSettings) -> Check:
+def _board(board: EngineSettings, box: Box | AppError, boards: tuple[EngineSettings, ...]) -> Check:
     name = f"board {board.name}"
     if board.engine not in ("llama_server", "llama_python"):
         return Check(name=name, state=State.OK, reason=f"engine {board.engine}")
@@ -219,7 +227,18 @@ def _board(board: EngineSettings) -> Check:
     if board.binary is not None and not os.access(board.binary, os.X_OK):
         return Check(name=name, state=State.FAIL, reason="the configured binary cannot be executed")
     size = f"{header.parameters / 1e9:.2f} billion parameters"
-    return Check(name=name, state=State.OK, reason=f"{board.engine}: {header.architecture}, {size}")
+    said = f"{board.engine}: {header.architecture}, {size}"
+    if isinstance(box, Box):
+        if wrong := misplaced(box, board, header, boards):
+            return Check(
+                name=name,
+                state=_STATE_OF[wrong[0].severity],
+                reason="; ".join(one.reason for one in wrong),
+                next_step=wrong[0].next_step,
+            )
+        if place := place_in_words(box, board):
+            said = f"{said}, on {place}"
+    return Check(name=name, state=State.OK, reason=said)
 
 
 def _worker(settings: Settings) -> Check:

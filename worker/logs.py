@@ -57,7 +57,7 @@ FIELDS: Final[Mapping[str, Callable[[object], bool]]] = {
     "document": _ID,
     "user": _shape(r"[a-z][a-z0-9._-]{0,31}"),
     "acting_for": _shape(r"[a-z][a-z0-9._-]{0,31}"),
-    "board": _ID,
+    "board": _shape(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}"),  # a model over two boards: north+south
     "gpu": _ID,
     "session": _ID,
     "reference": _ID,

@@ -36,3 +36,18 @@ def show(checks: list[Check], console: Console) -> None:
     for check in checks:
         table.add_row(_SIGN[check.state], check.name, check.reason, check.next_step)
     console.print(table)
+    console.print()
+    console.print(verdict(checks), highlight=False)
+
+
+def verdict(checks: list[Check]) -> str:
+    """All of it in one sentence, for whoever reads one line only."""
+    fails = sum(check.state is State.FAIL for check in checks)
+    looks = sum(check.state is State.WARN for check in checks)
+    look = f"{looks} {'thing deserves' if looks == 1 else 'things deserve'} a look"
+    if fails:
+        stops = "1 thing does" if fails == 1 else f"{fails} things do"
+        return f"[red]✘[/] {stops} not work until mended" + (f"; {look}." if looks else ".")
+    if looks:
+        return f"[yellow]≈[/] Everything works; {look}."
+    return "[green]✔[/] Everything works."

@@ -31,7 +31,6 @@ class Operate:
         Raises:
             NotFound: There is no such board.
         """
-        self._guard.check(request.board)
         self._seal("board.held", request.board, caller)
         await self._guard.hold(request.board, caller.person)
         return Done()
@@ -43,16 +42,17 @@ class Operate:
             NotFound: There is no such board.
             Conflict: The driver cannot be asked.
         """
-        self._guard.check(request.board)
         self._seal("board.resumed", request.board, caller)
         await self._guard.resume(request.board)
         return Done()
 
     def _seal(self, what: str, board: str, caller: Caller) -> None:
-        Journal(self._office.audit, BOX).seal(
-            what,
-            by=caller.person,
-            through=caller.through,
-            now=self._office.now(),
-            details={"board": board},
-        )
+        """One entry for each board of the settings that is meant."""
+        for name in self._guard.named(board):
+            Journal(self._office.audit, BOX).seal(
+                what,
+                by=caller.person,
+                through=caller.through,
+                now=self._office.now(),
+                details={"board": name},
+            )

@@ -207,10 +207,10 @@ class Guard:
         Raises:
             NotFound: There is no such board.
         """
-        for board in self._named(name):
+        for board in self.named(name):
             self._queues.operator[board] = by
         self._save()
-        await self._queues.settle(self._named(name))
+        await self._queues.settle(self.named(name))
         await self._queues.rehome()
 
     async def resume(self, name: str) -> None:
@@ -220,7 +220,7 @@ class Guard:
             NotFound: There is no such board.
             Conflict: The driver cannot be asked, so nobody knows whether the cards are well.
         """
-        names = self._named(name)
+        names = self.named(name)
         hardware = {one for board in names for one in self.under(board)}
         if self._watcher is not None and hardware and self._watcher.away:
             raise Conflict(
@@ -235,16 +235,12 @@ class Guard:
         self._save()
         await self._queues.settle(names)
 
-    def check(self, name: str) -> None:
-        """Whether there is such a board, by either name.
+    def named(self, name: str) -> tuple[str, ...]:
+        """The boards of the settings meant: one of them, or those over a hardware board.
 
         Raises:
             NotFound: There is none.
         """
-        self._named(name)
-
-    def _named(self, name: str) -> tuple[str, ...]:
-        """The boards of the settings meant: one of them, or those over a hardware board."""
         if name in self._queues.names:
             return (name,)
         over = self._queues.over(name)
