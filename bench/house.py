@@ -145,7 +145,7 @@ async def open_house(
         "A",
         engine=engine,
         ready=ready,
-        heads=Heads(chosen.whole_record_tokens),
+        heads=Heads(chosen.whole_record_tokens, chosen.answer_tokens),
         shelf=shelf,
         matters=root / "matters",
         slot_bytes=1 << 40,

@@ -156,7 +156,7 @@ class App:
             stack.push_async_callback(queue.close)
             shelf = Shelf(matters_folder(settings))
             stack.push_async_callback(shelf.close)
-            heads = Heads(settings.whole_record_tokens)
+            heads = Heads(settings.whole_record_tokens, settings.answer_tokens)
             for board in settings.board_settings():
                 self._boards[board.name] = _board(settings, board, run, shelf, heads)
                 self._proofs[board.name] = Proof(self._boards[board.name].engine)

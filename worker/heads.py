@@ -26,6 +26,8 @@ _KEPT: Final = 8
 """Heads kept in memory: at the default limit about 100 KB of text and some thousand sentences."""
 _MOST_CHARS_A_TOKEN: Final = 8
 """Prose has about four; a record of more than this a token is too long without being counted."""
+_QUESTION_TOKENS: Final = 512
+"""Room for a question and some earlier turns."""
 _FEW_WORDS: Final = 3
 
 
@@ -47,10 +49,12 @@ class Heads:
 
     Args:
         most_tokens: Largest head; 0 makes none.
+        answer_tokens: What the context must hold besides, with a question.
     """
 
-    def __init__(self, most_tokens: int) -> None:
+    def __init__(self, most_tokens: int, answer_tokens: int = 0) -> None:
         self._most_tokens = most_tokens
+        self._besides = answer_tokens + _QUESTION_TOKENS
         self._made: OrderedDict[str, Head | None] = OrderedDict()
 
     async def of(self, engine: Engine, held: Held) -> Head | None:
@@ -78,7 +82,10 @@ class Heads:
         self, engine: Engine, held: Held, infos: list[DocumentInfo], key: str
     ) -> Head | None:
         record = held.record
-        most_chars = self._most_tokens * _MOST_CHARS_A_TOKEN
+        most_tokens = self._most_tokens
+        if context := engine.capabilities.context_tokens:
+            most_tokens = min(most_tokens, context - self._besides)
+        most_chars = most_tokens * _MOST_CHARS_A_TOKEN
 
         def read() -> tuple[Sentence, ...] | None:
             found: list[Sentence] = []
@@ -96,7 +103,7 @@ class Heads:
             return None
         prompt = prompts.head(found)
         tokens = await engine.count_tokens(prompt, held.id)
-        if tokens > self._most_tokens:
+        if tokens > most_tokens:
             return None
         return Head(key=key, prompt=prompt, sentences=found, tokens=tokens)
 

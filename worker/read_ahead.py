@@ -19,7 +19,7 @@ from typing import Final
 from protocol.errors import AppError, NotFound
 from protocol.ids import JobId, MatterId
 from worker.engine import Engine
-from worker.engine.slot_files import FOLDER, keep_newest, keep_only
+from worker.engine.slot_files import FOLDER, SUFFIX, keep_newest, keep_only
 from worker.engine.speeds import Speed
 from worker.heads import Head, Heads
 from worker.logs import Log
@@ -205,6 +205,9 @@ class ReadAhead:
             return False
         folder = self._shelf.folder(matter) / FOLDER
         if not await self._engine.restore(matter, head.prompt, folder):
+            if any(folder.glob(f"*{SUFFIX}")):
+                reason = "other_record_model_or_build"
+                _LOG.info("head.not_restored", board=self._board, matter=matter, reason=reason)
             return False
         _LOG.info("head.restored", board=self._board, matter=matter, tokens=head.tokens)
         self._last = await self._mark(head)

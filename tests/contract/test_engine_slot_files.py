@@ -140,6 +140,20 @@ async def test_another_context_is_another_file(saved: Path, folder: Path) -> Non
     await engine.stop()
 
 
+async def test_another_model_is_another_file(
+    saved: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Weights of another hash restore nothing, however alike they are."""
+    other = tmp_path_factory.mktemp("other") / "other.gguf"
+    other.write_bytes(bundled_model().read_bytes() + b"\0" * 32)
+    engine = LlamaServer(_settings(model=other))
+    await engine.start()
+    assert engine.capabilities.save_restore
+    assert not await engine.restore("M-AAAA", HEAD, folder)
+    assert saved.exists()  # it is the other model's, not broken
+    await engine.stop()
+
+
 @pytest.fixture(scope="module")
 def window_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_sliding_window_model(

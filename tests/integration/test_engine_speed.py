@@ -8,6 +8,7 @@ from bench.house import open_house
 from protocol.errors import Unavailable
 from protocol.events import Progress, Stage
 from worker.engine import EngineSettings, bundled_model, open_engine
+from worker.engine.builds import Builds, build_key
 from worker.engine.speeds import Speed
 
 
@@ -19,12 +20,22 @@ async def test_a_start_fills_the_boxs_own_table(tmp_path):
     except Unavailable as error:
         pytest.skip(error.message)
     file = tmp_path / "speeds.json"
-    engine = open_engine(EngineSettings(name="A", context_tokens=1024, speeds_file=file))
+    notes = tmp_path / "A.json"
+    settings = EngineSettings(
+        name="A",
+        context_tokens=1024,
+        speeds_file=file,
+        state_file=notes,
+        long_test_tokens=600,
+    )
+    engine = open_engine(settings)
     await engine.start()
     try:
         speed = Speed(file, "A", engine)
         assert speed.prefill(500) > 0
         assert speed.decode(500) > 0
+        note = Builds(notes).note(build_key(engine.provenance))
+        assert note.long_answer_sha256 != note.answer_sha256 != ""
     finally:
         await engine.stop()
 

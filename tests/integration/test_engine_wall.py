@@ -134,7 +134,7 @@ async def test_a_keeper_whose_wall_is_gone_stops_itself(
     """Were the code ever lost, the watch sees it in the first answer that reuses too much."""
     monkeypatch.setattr(llama_server, "walled", lambda _matter, prompt: prompt)
     engine = LlamaServer(_settings(model, 1, 64))
-    monkeypatch.setattr(engine, "_template_tokens", lambda: asyncio.sleep(0, 3))
+    monkeypatch.setattr(llama_server, "shared_tokens", lambda _tokens_of: asyncio.sleep(0, 3))
     await engine.start()
     prompt = Prompt(system="s", record=tuple(f"line {n} of it" for n in range(20)), question="q")
 

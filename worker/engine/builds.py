@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from worker.engine import EngineProvenance, EngineSettings
+from worker.engine.self_test import Passed
 
 MAX_FAILURES = 3
 """So many failed tests or early ends in a row, and a build is set aside."""
@@ -22,6 +23,8 @@ class BuildNote(msgspec.Struct, frozen=True, kw_only=True):
 
     answer_sha256: str = ""
     """Hash of its answer to the test prompt when it first passed."""
+    long_answer_sha256: str = ""
+    """The same of the long test prompt, where there is one."""
     tokens_per_s: float = 0.0
     """Decode rate when it first passed."""
     failures: int = 0
@@ -65,48 +68,32 @@ class Builds:
     def note(self, key: str) -> BuildNote:
         return self._notes.get(key, BuildNote())
 
-    def passed(self, key: str, *, answer_sha256: str, tokens_per_s: float) -> None:
+    def passed(self, key: str, passed: Passed) -> None:
         """The build passed its tests; its first pass is what later ones are compared with."""
         known = self.note(key)
-        self._put(
-            key,
-            BuildNote(
-                answer_sha256=known.answer_sha256 or answer_sha256,
-                tokens_per_s=known.tokens_per_s or tokens_per_s,
-            ),
+        note = BuildNote(
+            answer_sha256=known.answer_sha256 or passed.answer_sha256,
+            long_answer_sha256=known.long_answer_sha256 or passed.long_answer_sha256,
+            tokens_per_s=known.tokens_per_s or passed.usage.tokens_per_s,
         )
+        self._put(key, note)
 
     def failed(self, key: str) -> BuildNote:
         """The build failed its tests or ended early."""
         known = self.note(key)
-        note = BuildNote(
-            answer_sha256=known.answer_sha256,
-            tokens_per_s=known.tokens_per_s,
-            failures=known.failures + 1,
-        )
+        note = msgspec.structs.replace(known, failures=known.failures + 1)
         self._put(key, note)
         return note
 
     def set_aside(self, key: str) -> None:
         """The build keeps ending: it is not tried again until an operator says so."""
-        known = self.note(key)
-        self._put(
-            key,
-            BuildNote(
-                answer_sha256=known.answer_sha256,
-                tokens_per_s=known.tokens_per_s,
-                failures=MAX_FAILURES,
-            ),
-        )
+        self._put(key, msgspec.structs.replace(self.note(key), failures=MAX_FAILURES))
 
     def pardon(self) -> None:
         """An operator lets every build try again."""
         for key, known in tuple(self._notes.items()):
             if known.failures:
-                self._put(
-                    key,
-                    BuildNote(answer_sha256=known.answer_sha256, tokens_per_s=known.tokens_per_s),
-                )
+                self._put(key, msgspec.structs.replace(known, failures=0))
 
     def _put(self, key: str, note: BuildNote) -> None:
         self._notes[key] = note

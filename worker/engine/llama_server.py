@@ -42,7 +42,7 @@ from worker.engine.models import file_sha256, verify_model
 from worker.engine.run_folder import RunFolder
 from worker.engine.server_flags import (
     known_flags,
-    public_flags,
+    recorded_flags,
     server_binary,
     server_flags,
     server_program,
@@ -50,6 +50,7 @@ from worker.engine.server_flags import (
 from worker.engine.slot_keeper import SlotKeeper
 from worker.engine.slot_test import why_no_slot_files, why_slot_files_fail
 from worker.engine.slots import Slots
+from worker.engine.template_test import shared_tokens
 from worker.engine.wall import Watch, walled
 
 _HEALTH_POLL_S = 0.05
@@ -109,7 +110,7 @@ class LlamaServer:
                 model_sha256=weights.sha256,
                 binary_sha256=binary,
                 build=str(props.get("build_info", "")),
-                flags=public_flags(flags),
+                flags=await recorded_flags(flags),
                 template_sha256=hashlib.sha256(template.encode()).hexdigest(),
             )
             await self._learn(props, model)
@@ -338,7 +339,7 @@ class LlamaServer:
             kv_dtype=self._settings.kv_dtype,
             notes=(no_slot_files,) if no_slot_files else (),
         )
-        self._watch = Watch(await self._template_tokens())
+        self._watch = Watch(await shared_tokens(self._server().prompt_tokens))
 
     async def _why_no_slot_files(self, model: Path) -> str:
         if not self._settings.slot_files:
@@ -364,27 +365,6 @@ class LlamaServer:
         assert self._run is not None
         return self._run.folder("slots")
 
-    async def _template_tokens(self) -> int:
-        """Tokens that prompts of different matters share at their head.
-
-        Raises:
-            Unavailable: The template puts the matter's code behind the record, or drops it: then
-                nothing keeps matters apart in this model's kv_cache.
-        """
-        one, other = (Prompt(system="", record=(word,), question="?") for word in ("one", "two"))
-        first, second, third = [
-            await self._server().prompt_tokens(walled(matter, prompt))
-            for matter, prompt in (("a", one), ("b", one), ("a", other))
-        ]
-        shared, before_record = _same_start(first, second), _same_start(first, third)
-        if shared >= before_record:
-            raise Unavailable(
-                "the model's chat template does not keep the system text first: "
-                "matters cannot be kept apart",
-                next_step="choose a model whose template has a system role",
-            )
-        return shared
-
     async def _slots_working(self) -> int:
         if not self.alive:
             raise Unavailable("the engine is away")
@@ -399,9 +379,3 @@ class LlamaServer:
         if self._child is None:
             raise Unavailable("the engine is not started")
         return self._child
-
-
-def _same_start(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many tokens two prompts share from their first."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))

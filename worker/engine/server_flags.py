@@ -15,6 +15,7 @@ from pathlib import Path
 
 from protocol.errors import BadRequest, Unavailable
 from worker.engine.child import scrubbed_environment
+from worker.engine.models import file_sha256
 from worker.engine.settings import EngineSettings
 from worker.engine.wall import refuse_shared_speculation
 
@@ -44,8 +45,10 @@ _FORBIDDEN = {
 _NO_UI = ("--no-ui", "--no-webui")
 """The same flag, older name last."""
 
-_VALUE_IS_PRIVATE = frozenset(
-    "-m -a --host --slot-save-path --api-key-file --spec-draft-model --chat-template-file".split()
+_DRAFT = frozenset("-md --model-draft --spec-draft-model".split())
+"""Flags that name the file of a draft model: its hash stands in provenance instead."""
+_VALUE_IS_PRIVATE = _DRAFT | frozenset(
+    "-m -a --host --slot-save-path --api-key-file --chat-template-file".split()
 )
 """Flags whose value names a path or a secret; left out of provenance."""
 
@@ -154,13 +157,28 @@ def public_flags(given: Sequence[str]) -> tuple[str, ...]:
     kept: list[str] = []
     private = False
     for word in given:
+        name, _, value = word.partition("=")
         if private:
             private = False
         elif word in _VALUE_IS_PRIVATE:
             private = True
-        else:
+        elif name not in _VALUE_IS_PRIVATE and not (value or word).startswith("/"):
             kept.append(word)
     return tuple(kept)
+
+
+async def recorded_flags(given: Sequence[str]) -> tuple[str, ...]:
+    """The public arguments, with the hash of a draft model's file in place of its path.
+
+    Raises:
+        NotFound: There is no such draft model.
+    """
+    for word, after in zip(given, (*given[1:], ""), strict=True):
+        name, _, value = word.partition("=")
+        if name in _DRAFT:
+            draft = await asyncio.to_thread(file_sha256, Path(value or after))
+            return (*public_flags(given), name, f"sha256:{draft}")
+    return public_flags(given)
 
 
 def _is_flag(word: str) -> bool:

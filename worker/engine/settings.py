@@ -54,6 +54,10 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Added to the child's scrubbed environment (``CUDA_VISIBLE_DEVICES``, ...)."""
     self_test: bool = True
     """Whether a start includes the tests of `worker.engine.self_test`; a few seconds."""
+    long_test_tokens: int = 0
+    """Tokens of a long prompt in the start-up test, whose answer must be the same twice and from
+    start to start; 0 for none. It costs its reading: some seconds on a GPU board, where it shows
+    what a short prompt does not (a card or a link that spoils bits at depth)."""
     floor_tokens_per_s: float = 0.0
     """A slower engine fails its start-up test; 0 for no floor."""
     start_timeout_s: float = 120.0

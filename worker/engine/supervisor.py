@@ -34,7 +34,7 @@ from worker.engine import (
     Text,
     Usage,
 )
-from worker.engine.builds import Builds, build_key
+from worker.engine.builds import BuildNote, Builds, build_key
 from worker.engine.llama_server import LlamaServer
 from worker.engine.self_test import run_self_test
 from worker.engine.speeds import Speed
@@ -252,7 +252,7 @@ class Supervised:
                         next_step="secondchair-worker models again BOARD, once it is mended",
                     )
                 if self._settings.self_test:
-                    await self._test(child, key, note.answer_sha256)
+                    await self._test(child, key, note)
                 return child
             except AppError as error:
                 failure = error
@@ -262,11 +262,13 @@ class Supervised:
                 raise
         raise failure
 
-    async def _test(self, child: Child, key: str, expected_sha256: str) -> None:
+    async def _test(self, child: Child, key: str, note: BuildNote) -> None:
         try:
             passed = await run_self_test(
                 child,
-                expected_sha256=expected_sha256,
+                expected_sha256=note.answer_sha256,
+                long_tokens=self._settings.long_test_tokens,
+                expected_long_sha256=note.long_answer_sha256,
                 floor_tokens_per_s=self._settings.floor_tokens_per_s,
                 brief=key in self._passed,
             )
@@ -274,9 +276,7 @@ class Supervised:
             self._builds.failed(key)
             raise
         self._passed.add(key)
-        self._builds.passed(
-            key, answer_sha256=passed.answer_sha256, tokens_per_s=passed.usage.tokens_per_s
-        )
+        self._builds.passed(key, passed)
         Speed(self._settings.speeds_file, self._settings.name, child).note(passed.usage)
 
     async def _watch(self) -> None:

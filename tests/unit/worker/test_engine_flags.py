@@ -10,8 +10,15 @@ import pytest
 from protocol.errors import BadRequest, Unavailable
 from worker.engine import EngineSettings
 from worker.engine.child import scrubbed_environment
+from worker.engine.models import file_sha256
 from worker.engine.run_folder import RunFolder
-from worker.engine.server_flags import known_flags, public_flags, server_flags, server_program
+from worker.engine.server_flags import (
+    known_flags,
+    public_flags,
+    recorded_flags,
+    server_flags,
+    server_program,
+)
 
 PATHS = {"model": Path("/m.gguf"), "socket": Path("/r/e.sock"), "slots": Path("/r/slots")}
 
@@ -71,6 +78,20 @@ async def test_provenance_holds_no_path() -> None:
     given = server_flags(EngineSettings(name="SECRET"), known=await _known(), **PATHS)
     assert not any("/" in word or "SECRET" in word for word in public_flags(given))
     assert "-c" in public_flags(given)
+    more = ("--lora=/home/x", "--mmproj", "/home/y", "-md=/home/z")
+    assert not any("/" in word for word in public_flags([*given, *more]))
+
+
+@pytest.mark.parametrize("form", ["two words", "one word"])
+async def test_a_draft_model_is_recorded_by_its_hash(tmp_path: Path, form: str) -> None:
+    draft = tmp_path / "draft.gguf"
+    draft.write_bytes(b"GGUF")
+    flag = "--spec-draft-model"
+    given = [flag, str(draft)] if form == "two words" else [f"{flag}={draft}"]
+    recorded = await recorded_flags(["-c", "1", *given])
+    assert recorded == ("-c", "1", flag, f"sha256:{file_sha256(draft)}")
+    draft.write_bytes(b"GGUF2")
+    assert await recorded_flags(["-c", "1", *given]) != recorded
 
 
 async def test_a_program_that_cannot_run_is_unavailable(tmp_path: Path) -> None:

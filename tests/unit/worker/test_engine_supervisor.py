@@ -22,9 +22,11 @@ from worker.engine import (
     State,
     StreamEvent,
     Text,
+    Usage,
 )
 from worker.engine.builds import MAX_FAILURES, Builds, build_key
 from worker.engine.scripted import Line, Scripted
+from worker.engine.self_test import Passed
 from worker.engine.supervisor import RESTARTS, Supervised
 
 SETTINGS = EngineSettings(start_timeout_s=20, cache_ram_mib=0)
@@ -39,6 +41,7 @@ class FakeChild(Scripted):
         self.build = build
         self.comes_up = comes_up
         self.fails: list[str] = []
+        self.says_long: list[str] = []
         self.gone = asyncio.Event()
         self._end = asyncio.Event()
         self._why = ""
@@ -46,6 +49,8 @@ class FakeChild(Scripted):
     def _pick(self, request: Request) -> Line:
         if request.limits.json_schema is not None:
             return Line(text='{"full": true}')
+        if len(request.prompt.record) > 12 and self.says_long:
+            return Line(text=self.says_long.pop(0))
         fails = self.fails.pop() if self.fails and not request.id.startswith("self-test") else ""
         if fails == "away":
             self._end.set()  # as a process that died before the call
@@ -244,6 +249,42 @@ async def test_a_build_that_answers_otherwise_than_before_is_not_used(tmp_path: 
     assert {request.matter for request in corrupt.children[0].asked} == {""}
 
 
+@pytest.mark.parametrize(
+    ("first", "later", "why"),
+    [
+        (["a", "a"], ["b"], "another answer to a long prompt"),
+        (["a", "b"], None, "answered in two ways"),
+        (["a", "a"], ["a"], ""),
+    ],
+)
+async def test_a_long_prompt_must_be_answered_alike(
+    tmp_path: Path, first: list[str], later: list[str] | None, why: str
+) -> None:
+    settings = EngineSettings(
+        start_timeout_s=20, state_file=tmp_path / "builds.json", long_test_tokens=1000
+    )
+
+    async def start(answers: list[str]) -> int:
+        def made() -> FakeChild:
+            child = FakeChild()
+            child.says_long = list(answers)
+            return child
+
+        bench = Bench(made, settings=settings)
+        await bench.engine.start()
+        await bench.engine.stop()
+        return max(len(request.prompt.record) for request in bench.children[0].asked)
+
+    if later is not None:
+        assert await start(first) > 40
+        first = later
+    if not why:
+        await start(first)
+        return
+    with pytest.raises(Unavailable, match=why):
+        await start(first)
+
+
 async def test_the_build_before_takes_over_from_one_that_fails(tmp_path: Path) -> None:
     settings = EngineSettings(start_timeout_s=20, state_file=tmp_path / "builds.json")
     bench = Bench(
@@ -322,10 +363,11 @@ async def test_forgetting_with_a_host_ram_cache_takes_a_fresh_child() -> None:
 def test_notes_survive_and_a_damaged_file_costs_nothing_but_them(tmp_path: Path) -> None:
     file = tmp_path / "state" / "builds.json"
     key = build_key(EngineProvenance(engine="x", binary_sha256="b"))
-    Builds(file).passed(key, answer_sha256="first", tokens_per_s=40)
+    Builds(file).passed(key, Passed(answer_sha256="first", usage=Usage()))
     later = Builds(file)
-    later.passed(key, answer_sha256="second", tokens_per_s=50)
+    later.passed(key, Passed(answer_sha256="second", usage=Usage(), long_answer_sha256="long"))
     assert later.note(key).answer_sha256 == "first"
+    assert later.note(key).long_answer_sha256 == "long"  # the first time one was asked for
     for _ in range(MAX_FAILURES):
         later.failed(key)
     assert Builds(file).note(key).set_aside
