@@ -29,7 +29,7 @@ from protocol.answers import (
 )
 from protocol.errors import AppError
 from protocol.ids import UserName
-from protocol.jobs import Decide, Export, Exported, Extract
+from protocol.jobs import Decide, Edit, Export, Exported, Extract
 from protocol.record import Coverage
 from worker.audit import Journal, path_of, verify
 from worker.jobs import NewJob
@@ -84,7 +84,9 @@ async def _sequence(house: House, chance: random.Random) -> list[str]:
     told: list[str] = []
     shown = text_sha256(known.text)
     for _ in range(_LENGTH):
-        act = chance.choice(("decide", "decide", "decide", "export", "export", "edit", "forge"))
+        act = chance.choice(
+            ("decide", "decide", "decide", "export", "export", "edit", "rewrite", "forge")
+        )
         told.append(act)
         async with house.shelf.use(CODE) as held:
             if act == "edit":
@@ -101,13 +103,27 @@ async def _sequence(house: House, chance: random.Random) -> list[str]:
                     answer_sha256="0" * 64,
                 )
                 held.work.put_answer(msgspec.structs.replace(forged, decision=decision))
-        if act == "decide":
+        if act == "rewrite":
+            known, shown = await _rewrite(house, job.id, known, shown, chance)
+        elif act == "decide":
             told[-1] += f" {await _decide(house, job.id, known, shown, chance)}"
         elif act == "export":
             leaked = await _export(house, job.id, known, chance)
             if leaked:
                 return [*told, leaked]
     return []
+
+
+async def _rewrite(
+    house: House, job: Any, known: _Known, shown: str, chance: random.Random
+) -> tuple[_Known, str]:
+    """A reviewer's edit, at times back to an earlier text: whatever was approved is so no more."""
+    text = chance.choice((f"{known.text} Edited.", known.text.removesuffix(" Edited.")))
+    try:
+        await house.edits.edit(Edit(job=job, answer_sha256=shown, text=text, key=house.key()), YOU)
+    except AppError:
+        return known, shown
+    return _Known(text=text), text_sha256(text)
 
 
 async def _decide(

@@ -26,6 +26,7 @@ from worker.engine import Engine
 from worker.engine.scripted import Line, Script, Scripted
 from worker.handlers import Office
 from worker.handlers.decide import Gate
+from worker.handlers.edit import Edits
 from worker.handlers.look import Look
 from worker.handlers.work import Work
 from worker.heads import Heads
@@ -68,6 +69,7 @@ class House:
         self.engine: Any = board.engine
         self.work = Work(office, Router(Settings(state=root)))
         self.gate = Gate(office)
+        self.edits = Edits(office)
         self.look = Look(office, _no_health)
         self._keys = 0
 

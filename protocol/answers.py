@@ -223,6 +223,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     at: dt.datetime
     answer_sha256: str
     note: str = ""
+    opened: tuple[int, ...] = ()
+    """Sentences of the reply, from 1, at whose source the reviewer had looked by then."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

@@ -167,6 +167,31 @@ class Decide(_Request, frozen=True, kw_only=True, tag="decide"):
     """For every item that is not green: its number and the reviewer's reason."""
 
 
+class Edit(_Request, frozen=True, kw_only=True, tag="edit"):
+    """A reviewer's own words in a reply's place: checked anew, and any approval is void."""
+
+    job: JobId
+    answer_sha256: str
+    """Of the text that was shown."""
+    text: str
+    key: str
+
+
+class HoldMatter(_Request, frozen=True, kw_only=True, tag="hold_matter"):
+    """Legal hold: from now on nothing of the matter is deleted."""
+
+    matter: MatterId
+    reason: str
+    key: str
+
+
+class LiftHold(_Request, frozen=True, kw_only=True, tag="lift_hold"):
+    """End a legal hold."""
+
+    matter: MatterId
+    key: str
+
+
 class Export(_Request, frozen=True, kw_only=True, tag="export"):
     """Write an approved answer to the matter's ``out/``."""
 
@@ -255,7 +280,10 @@ class ResumeBoard(_Request, frozen=True, kw_only=True, tag="resume_board"):
 
 AtOnceRequest = (
     Decide
+    | Edit
     | Export
+    | HoldMatter
+    | LiftHold
     | Cancel
     | Follow
     | GetAnswer

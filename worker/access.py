@@ -21,6 +21,7 @@ from protocol.jobs import (
     Chronology,
     CiteCheck,
     Decide,
+    Edit,
     Export,
     Extract,
     Find,
@@ -30,7 +31,9 @@ from protocol.jobs import (
     GetBoards,
     Health,
     HoldBoard,
+    HoldMatter,
     Ingest,
+    LiftHold,
     ListDocuments,
     ListJobs,
     ListMatters,
@@ -55,7 +58,7 @@ class Action(StrEnum):
     ADD = "add"
     """Put files into a matter's record."""
     DECIDE = "decide"
-    """Approve, return, withdraw a draft."""
+    """Approve, return, withdraw or edit a draft; put a matter on legal hold and lift it."""
     EXPORT = "export"
     """Write an approved reply to a file, and take it."""
     OPERATE = "operate"
@@ -84,6 +87,9 @@ ACTION_OF: Final[dict[type[Request], Action]] = {
     Forget: Action.ASK,
     Ingest: Action.ADD,
     Decide: Action.DECIDE,
+    Edit: Action.DECIDE,
+    HoldMatter: Action.DECIDE,
+    LiftHold: Action.DECIDE,
     Export: Action.EXPORT,
 }
 """What each request needs; one that is missing here needs what nobody has."""

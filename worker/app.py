@@ -26,6 +26,7 @@ from protocol.jobs import (
     Chronology,
     CiteCheck,
     Decide,
+    Edit,
     Export,
     Extract,
     Find,
@@ -34,7 +35,9 @@ from protocol.jobs import (
     GetBoards,
     Health,
     HoldBoard,
+    HoldMatter,
     Ingest,
+    LiftHold,
     ListDocuments,
     ListJobs,
     ListMatters,
@@ -45,6 +48,8 @@ from protocol.jobs import (
     WriteDraft,
 )
 from rag.embedding import Embedder, ModelEmbedder, default_model_folder
+from worker.anchors import anchored
+from worker.audit import SEAL_TAG
 from worker.boards.declared import load_declared
 from worker.boards.model_file import read_header
 from worker.config import Settings
@@ -52,10 +57,12 @@ from worker.engine import EngineSettings, State, bundled_model, open_engine, spe
 from worker.engine.builds import build_notes
 from worker.handlers import Office
 from worker.handlers.decide import Gate
+from worker.handlers.edit import Edits
 from worker.handlers.look import Look
 from worker.handlers.operate import Operate
 from worker.handlers.work import Work
 from worker.heads import Heads
+from worker.holds import held_matters
 from worker.jobs import JobQueue, Lease, open_queue
 from worker.jobs.runner import Runner
 from worker.logs import Log
@@ -199,14 +206,23 @@ class App:
             yield self
 
     async def _sweep(self, queue: JobQueue) -> None:
-        """Once a day: ended jobs that are old leave the queue's list; their answers stay."""
+        """Once a day: old ended jobs leave the queue's list (answers stay); journals are anchored.
+
+        Jobs of a matter on hold stay.
+        """
         while True:
             before = utc_now() - dt.timedelta(days=self.settings.keep_jobs_days)
             try:
-                gone = await queue.sweep(before)
+                held = await asyncio.to_thread(held_matters, matters_folder(self.settings))
+                gone = await queue.sweep(before, keep=held)
                 _LOG.info("queue.swept", count=gone)
             except AppError as error:
                 _LOG.warning("queue.not_swept", code=error.code)
+            try:
+                made = await asyncio.to_thread(anchored, self.settings.state / "audit", utc_now())
+                _LOG.info("audit.anchor", hash=made.seal.removeprefix(SEAL_TAG))
+            except AppError as error:
+                _LOG.warning("audit.not_anchored", code=error.code)
             await asyncio.sleep(_DAY_S)
 
     async def _end_starts(self) -> None:
@@ -272,6 +288,9 @@ class App:
                 Health: look.health,
                 Decide: gate.decide,
                 Export: gate.export,
+                Edit: Edits(office).edit,
+                HoldMatter: gate.hold,
+                LiftHold: gate.lift,
                 GetBoards: operate.boards,
                 HoldBoard: operate.hold,
                 ResumeBoard: operate.resume,

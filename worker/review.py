@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+from collections.abc import Collection
 from typing import Final
 
-from protocol.answers import AMBER, RED, Answer, Decision, Finding, ReviewState
+from protocol.answers import AMBER, RED, Answer, Citation, Decision, Finding, ReviewState
 from protocol.errors import BadRequest, Conflict
-from protocol.ids import UserName
+from protocol.ids import DocumentId, UserName
 from protocol.jobs import Decide
 
 _NEXT: Final[dict[ReviewState, frozenset[ReviewState]]] = {
@@ -56,8 +57,43 @@ def open_items(answer: Answer) -> tuple[Finding, ...]:
     return tuple(item for item in answer.items if item.verdict in AMBER | RED)
 
 
-def decide(answer: Answer, request: Decide, *, by: UserName, at: dt.datetime) -> Decision:
+def opened_sentences(
+    answer: Answer, looked_at: Collection[tuple[DocumentId, int]]
+) -> tuple[int, ...]:
+    """The sentences, from 1, at the source of at least one item of which somebody has looked."""
+    pages = {
+        item.number
+        for item in answer.items
+        for place in (*item.places, *item.also_in, *item.nearest)
+        if any((place.document, page) in looked_at for page in _pages(place))
+    }
+    return tuple(
+        number
+        for number, claim in enumerate(answer.sentences, start=1)
+        if pages.intersection(claim.items)
+    )
+
+
+def _pages(place: Citation) -> range:
+    return range(place.span.page, max(place.span.page, place.end_page) + 1)
+
+
+def decide(
+    answer: Answer,
+    request: Decide,
+    *,
+    by: UserName,
+    at: dt.datetime,
+    looked_at: Collection[tuple[DocumentId, int]] = (),
+) -> Decision:
     """The decision a request makes of an answer.
+
+    Args:
+        answer: As stored.
+        request: The reviewer's.
+        by: The reviewer.
+        at: The time.
+        looked_at: Pages of the record that the reviewer has opened, as (document, page).
 
     Raises:
         Conflict: The text is not the one that was shown, or the state does not allow it.
@@ -84,7 +120,12 @@ def decide(answer: Answer, request: Decide, *, by: UserName, at: dt.datetime) ->
                 next_step="give a reason for each, or return the reply",
             )
     return Decision(
-        state=request.state, by=by, at=at, answer_sha256=answer.text_sha256, note=request.note
+        state=request.state,
+        by=by,
+        at=at,
+        answer_sha256=answer.text_sha256,
+        note=request.note,
+        opened=opened_sentences(answer, looked_at),
     )
 
 
@@ -108,4 +149,5 @@ def finalize(answer: Answer, *, by: UserName, at: dt.datetime) -> Decision:
         at=at,
         answer_sha256=answer.text_sha256,
         note=f"approved by {decision.by}",
+        opened=decision.opened,
     )

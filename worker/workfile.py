@@ -19,8 +19,8 @@ import msgspec
 
 from protocol.answers import Answer, Decision
 from protocol.errors import Conflict, Damaged, NotFound
-from protocol.ids import JobId
-from protocol.jobs import Decide, Export, WorkRequest
+from protocol.ids import DocumentId, JobId, UserName
+from protocol.jobs import Decide, Edit, Export, WorkRequest
 
 _NAMED: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
@@ -128,11 +128,20 @@ class WorkFile:
         self._db.execute(self._sql["forget_turns"], (conversation,))
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def put_decision(self, request: Decide | Export, decision: Decision) -> None:
+    def put_opening(self, person: UserName, document: DocumentId, page: int) -> None:
+        """Remembers that somebody looked at a page of the record."""
+        self._db.execute(self._sql["put_opening"], (person, document, page))
+
+    def openings(self, person: UserName) -> frozenset[tuple[DocumentId, int]]:
+        """The pages that somebody has looked at."""
+        rows = self._db.execute(self._sql["openings"], (person,)).fetchall()
+        return frozenset((DocumentId(document), int(page)) for document, page in rows)
+
+    def put_decision(self, request: Decide | Edit | Export, decision: Decision) -> None:
         values = (request.job, request.key, msgspec.json.encode(request))
         self._db.execute(self._sql["put_decision"], (*values, msgspec.json.encode(decision)))
 
-    def decision_for(self, request: Decide | Export) -> Decision | None:
+    def decision_for(self, request: Decide | Edit | Export) -> Decision | None:
         """What the same request decided before; None when its key is new.
 
         Raises:

@@ -38,6 +38,12 @@ CREATE TABLE IF NOT EXISTS decisions (
     request BLOB NOT NULL,
     decision BLOB NOT NULL
 ) STRICT;
+CREATE TABLE IF NOT EXISTS openings (
+    person TEXT NOT NULL,
+    document TEXT NOT NULL,
+    page INTEGER NOT NULL,
+    PRIMARY KEY (person, document, page)
+) STRICT;
 
 -- name: put_request
 -- Written before its job, which names it by hash: a row without a job is a scrap, never a loss.
@@ -81,6 +87,13 @@ SELECT question, reply FROM turns WHERE conversation = ? ORDER BY job DESC LIMIT
 
 -- name: forget_turns
 DELETE FROM turns WHERE conversation = ?;
+
+-- name: put_opening
+-- Who looked at which page of the record; a second look adds nothing.
+INSERT OR IGNORE INTO openings (person, document, page) VALUES (?, ?, ?);
+
+-- name: openings
+SELECT document, page FROM openings WHERE person = ?;
 
 -- name: put_decision
 INSERT INTO decisions (job, key, request, decision) VALUES (?, ?, ?, ?);

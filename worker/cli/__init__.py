@@ -31,6 +31,7 @@ _COMMANDS: Final = {
     "matters": ("worker.cli.matters", "Open, read, list and close matters."),
     "users": ("worker.cli.users", "Users, keys and rights."),
     "audit": ("worker.cli.audit", "Check the sealed journals."),
+    "stats": ("worker.cli.stats", "What was approved, edited and rejected, by kind."),
     "probe": ("worker.cli.probe", "How the running worker's parts are, for a health check."),
 }
 

@@ -7,7 +7,8 @@ import sys
 
 import click
 
-from worker import audit
+from worker import anchors, audit
+from worker.app import utc_now
 from worker.cli import settings_of
 
 
@@ -16,11 +17,28 @@ def command() -> None:
     """Check the sealed journals."""
 
 
-@command.command(epilog="Example: secondchair-worker audit verify --json")
+@command.command(epilog="Example: secondchair-worker audit anchor --json")
 @click.option("--json", "as_json", is_flag=True)
 @click.pass_context
-def verify(ctx: click.Context, as_json: bool) -> None:
-    """Follow every journal's chain; exit 7 when one is broken."""
+def anchor(ctx: click.Context, as_json: bool) -> None:
+    """Print today's anchor: one line over all journals, to be kept away from this box."""
+    made = anchors.anchored(settings_of(ctx).state / "audit", utc_now())
+    if as_json:
+        said = {"day": made.day, "seal": made.seal, "line": made.line, "journals": len(made.heads)}
+        click.echo(json.dumps(said))
+    else:
+        click.echo(made.line)
+
+
+@command.command(
+    epilog="Examples: secondchair-worker audit verify --json;"
+    ' secondchair-worker audit verify --anchor "secondchair anchor 2026-11-30 sha256-1:..."'
+)
+@click.option("--json", "as_json", is_flag=True)
+@click.option("--anchor", "line", help="An anchor's line that was kept elsewhere.")
+@click.pass_context
+def verify(ctx: click.Context, as_json: bool, line: str | None) -> None:
+    """Follow every journal's chain and hold it against the anchors; exit 7 when one is broken."""
     folder = settings_of(ctx).state / "audit"
     rows = []
     for path in sorted(folder.glob("*.jsonl")):
@@ -34,10 +52,14 @@ def verify(ctx: click.Context, as_json: bool) -> None:
                 "reason": report.reason,
             }
         )
+    against = anchors.troubles(folder, line)
     if as_json:
         click.echo(json.dumps(rows))
     else:
         for row in rows:
             state = "whole" if row["broken_at"] is None else f"BROKEN at entry {row['broken_at']}"
             click.echo(f"{row['matter']}  {row['entries']} entries  {state}  {row['reason']}")
-    sys.exit(7 if any(row["broken_at"] is not None for row in rows) else 0)
+    for said in against:
+        click.echo(f"anchors: {said}", err=True)
+    broken = against or any(row["broken_at"] is not None for row in rows)
+    sys.exit(7 if broken else 0)

@@ -21,6 +21,7 @@ from worker.app import matters_folder, open_embedder, registry_path, utc_now
 from worker.audit import Journal
 from worker.cli import settings_of
 from worker.config import Settings
+from worker.holds import hold_on, lift_from, put_on, refuse_if_held
 from worker.quotation_index import make_missing
 from worker.sharing import share_matter
 
@@ -168,6 +169,8 @@ def show(ctx: click.Context, matter: str) -> None:
     settings = settings_of(ctx)
     with OpenMatter(matters_folder(settings) / _code(matter)) as held:
         covered = coverage(held)
+    if (hold := hold_on(matters_folder(settings) / _code(matter))) is not None:
+        click.echo(f"on legal hold since {hold.at:%Y-%m-%d}, set by {hold.by}: {hold.reason}")
     click.echo(
         f"read {covered.documents_read} of {covered.documents} documents,"
         f" {covered.pages_read} of {covered.pages} pages"
@@ -181,16 +184,69 @@ def show(ctx: click.Context, matter: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_context
 def close(ctx: click.Context, matter: str, yes: bool) -> None:
-    """Close MATTER: remove its folder with everything in it. Its audit journal stays."""
+    """Close MATTER: remove its folder with everything in it. Its audit journal stays.
+
+    A matter on legal hold is not closed.
+    """
     settings = settings_of(ctx)
     code = _code(matter)
     folder = matters_folder(settings) / code
     if not folder.is_dir():
         raise NotFound("no such matter")
+    refuse_if_held(folder)
     if not yes:
         click.confirm(f"Remove everything of {code} from this box?", abort=True)
+    refuse_if_held(folder)
     erase(folder)
     Journal(settings.state / "audit", code).seal(
         "matter.closed", by=UserName("operator"), now=utc_now()
     )
     click.echo(f"{code} is closed")
+
+
+@command.command(epilog='Example: secondchair-worker matters hold M-7F3K --by kim --reason "..."')
+@click.argument("matter")
+@click.option("--by", "name", required=True, help="The reviewer who orders it.")
+@click.option("--reason", required=True, help="Why; it stays in the matter's folder.")
+@click.pass_context
+def hold(ctx: click.Context, matter: str, name: str, reason: str) -> None:
+    """Put MATTER on legal hold: nothing of it is deleted until the hold is lifted."""
+    settings = settings_of(ctx)
+    folder, code = _held_by(settings, matter, name)
+    journal = Journal(settings.state / "audit", code)
+    put_on(folder, journal, reason, by=UserName(name), now=utc_now())
+    click.echo(f"{code} is on legal hold")
+
+
+@command.command(
+    "lift-hold", epilog="Example: secondchair-worker matters lift-hold M-7F3K --by kim"
+)
+@click.argument("matter")
+@click.option("--by", "name", required=True, help="The reviewer who orders it.")
+@click.pass_context
+def lift_hold(ctx: click.Context, matter: str, name: str) -> None:
+    """End the legal hold on MATTER."""
+    settings = settings_of(ctx)
+    folder, code = _held_by(settings, matter, name)
+    lift_from(folder, Journal(settings.state / "audit", code), by=UserName(name), now=utc_now())
+    click.echo(f"{code} is not on hold")
+
+
+def _held_by(settings: Settings, matter: str, name: str) -> tuple[Path, MatterId]:
+    """A matter and its code, where this person may set and lift holds."""
+    code = _code(matter)
+    folder = matters_folder(settings) / code
+    if not folder.is_dir():
+        raise NotFound("no such matter")
+    held = registry.read(registry_path(settings))
+    user = held.user(name)
+    if (
+        user is None
+        or user.role is not registry.Role.REVIEWER
+        or code not in user.matters
+        or held.walled(user.name, code)
+    ):
+        raise BadRequest(
+            "this person may not set or lift a hold here", next_step="name a reviewer of the matter"
+        )
+    return folder, code

@@ -67,6 +67,8 @@ def _facts(answer: Answer) -> Iterator[str]:
     made = answer.provenance
     yield f"Made by: {made.composition or 'unknown'} {made.model}".rstrip()
     yield reading.counts(answer)
+    if said := reading.opened(answer):
+        yield said
     yield from reading.coverage_lines(answer.coverage)
 
 

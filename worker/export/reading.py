@@ -27,6 +27,14 @@ def state(answer: Answer) -> str:
     return f"Reviewed and released by {decision.by}, {at}. Text {answer.text_sha256[:16]}."
 
 
+def opened(answer: Answer) -> str:
+    """How many sentences' sources the reviewer had looked at; empty before a decision."""
+    if answer.decision is None or live_state(answer) not in MAY_LEAVE:
+        return ""
+    count, every = len(answer.decision.opened), len(answer.sentences)
+    return f"The reviewer opened the source of {count} of {every} sentences."
+
+
 def marked(answer: Answer) -> list[Finding]:
     """The items that carry a mark, in reading order."""
     return [item for item in answer.items if item.verdict is not Verdict.NOT_A_QUOTE]

@@ -53,7 +53,8 @@ def render(answer: Answer, title: str) -> bytes:
         document.add_heading("Authorities (form checked only)", 2)
         _table(document, ("authority", "mark"), law)
     document.add_heading("What was read and checked", 2)
-    for said in (reading.counts(answer), *reading.coverage_lines(answer.coverage), *answer.notes):
+    checked = (reading.counts(answer), reading.opened(answer))
+    for said in (*filter(None, checked), *reading.coverage_lines(answer.coverage), *answer.notes):
         document.add_paragraph(visible(said), style="List Bullet")
     notes.close()
     out = io.BytesIO()

@@ -1,11 +1,11 @@
-"""Decisions and exports: sealed in the audit journal first, then in force."""
+"""Decisions, holds and exports: sealed in the audit journal first, then in force."""
 
 from __future__ import annotations
 
 import asyncio
 
-from protocol.jobs import Decide, Done, Export, Exported, Result
-from worker import export, review
+from protocol.jobs import Decide, Done, Export, Exported, HoldMatter, LiftHold, Result
+from worker import export, holds, review
 from worker.handlers import Office
 from worker.service import Caller
 
@@ -29,7 +29,13 @@ class Gate:
             if held.work.decision_for(request) is not None:
                 return Done()
             answer = held.work.answer(job.id)
-            decision = review.decide(answer, request, by=caller.person, at=office.now())
+            decision = review.decide(
+                answer,
+                request,
+                by=caller.person,
+                at=office.now(),
+                looked_at=held.work.openings(caller.person),
+            )
             office.journal(job.matter).seal(
                 f"review.{decision.state.lower()}",
                 by=caller.person,
@@ -39,9 +45,41 @@ class Gate:
                 details={
                     "answer": decision.answer_sha256,
                     "acknowledged": str(len(request.acknowledged)),
+                    "opened": str(len(decision.opened)),
                 },
             )
             held.work.put_decision(request, decision)
+        return Done()
+
+    async def hold(self, request: HoldMatter, caller: Caller) -> Result:
+        """Puts a matter on legal hold.
+
+        Raises:
+            BadRequest: There is no reason.
+        """
+        office = self._office
+        async with office.shelf.use(request.matter) as held:
+            holds.put_on(
+                held.record.folder,
+                office.journal(request.matter),
+                request.reason,
+                by=caller.person,
+                through=caller.through,
+                now=office.now(),
+            )
+        return Done()
+
+    async def lift(self, request: LiftHold, caller: Caller) -> Result:
+        """Ends a legal hold."""
+        office = self._office
+        async with office.shelf.use(request.matter) as held:
+            holds.lift_from(
+                held.record.folder,
+                office.journal(request.matter),
+                by=caller.person,
+                through=caller.through,
+                now=office.now(),
+            )
         return Done()
 
     async def export(self, request: Export, caller: Caller) -> Result:

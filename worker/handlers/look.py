@@ -32,6 +32,7 @@ from protocol.jobs import (
 from rag.coverage import coverage
 from rag.ingest import ledger
 from worker.handlers import Office
+from worker.holds import refuse_if_held
 from worker.service import Caller
 from worker.shelf import Held
 
@@ -87,6 +88,7 @@ class Look:
             page = next((one for one in pages if one.number == request.page), None)
             if page is None:
                 raise NotFound(f"this document has {len(pages)} pages")
+            held.work.put_opening(caller.person, info.id, page.number)
             text = await asyncio.to_thread(held.record.text, info.id)
             return SourcePage(document=info, page=page, text=text[page.start : page.end])
 
@@ -97,8 +99,13 @@ class Look:
             return AnswerIs(answer=held.work.answer(job.id))
 
     async def forget(self, request: Forget, caller: Caller) -> Result:
-        """Deletes a conversation's turns."""
+        """Deletes a conversation's turns.
+
+        Raises:
+            Conflict: The matter is on legal hold.
+        """
         async with self._office.shelf.use(request.matter) as held:
+            refuse_if_held(held.record.folder)
             held.work.forget(request.conversation)
         self._office.journal(request.matter).seal(
             "conversation.forgotten",

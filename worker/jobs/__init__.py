@@ -264,8 +264,13 @@ class JobQueue(Protocol):
         """Every board the queue has heard of, by name."""
         ...
 
-    async def sweep(self, before: dt.datetime) -> int:
-        """Deletes jobs that ended before a time, with steps and events; gives their number."""
+    async def sweep(self, before: dt.datetime, *, keep: frozenset[MatterId] = frozenset()) -> int:
+        """Deletes jobs that ended before a time, with steps and events; gives their number.
+
+        Args:
+            before: The time.
+            keep: Matters on hold: nothing of theirs goes.
+        """
         ...
 
     async def close_matter(self, matter: MatterId) -> tuple[JobId, ...]:

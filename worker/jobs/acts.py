@@ -309,9 +309,12 @@ class Acts(Entries):
             for row in self._store.boards()
         )
 
-    def sweep(self, before: dt.datetime) -> int:
+    def sweep(self, before: dt.datetime, keep: frozenset[MatterId]) -> int:
         with self._store.transaction("sweep"):
             jobs = self._store.ended(to_ms(before))
+            if keep:
+                rows = [self._store.job(job) for job in jobs]
+                jobs = [row.id for row in rows if row is not None and row.matter not in keep]
             self._store.delete_jobs(jobs)
             self.rung.update(events_topic(job) for job in jobs)
         self._store.tidy()

@@ -125,8 +125,8 @@ class Keeper(ABC):
     async def boards(self) -> tuple[BoardInfo, ...]:
         return await self._do(lambda acts: acts.boards())
 
-    async def sweep(self, before: dt.datetime) -> int:
-        return await self._do(lambda acts: acts.sweep(before))
+    async def sweep(self, before: dt.datetime, *, keep: frozenset[MatterId] = frozenset()) -> int:
+        return await self._do(lambda acts: acts.sweep(before, keep))
 
     async def close_matter(self, matter: MatterId) -> tuple[JobId, ...]:
         return await self._do(lambda acts: acts.close_matter(matter))

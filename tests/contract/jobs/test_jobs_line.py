@@ -355,6 +355,8 @@ async def test_sweeping_removes_old_ended_jobs_alone(queue: JobQueue, clock: Han
     edge = clock.now
     fresh = await queue.add(new_job("M-BBBB", weight_s=1))
     await queue.stop(fresh.id)
+    assert await queue.sweep(edge, keep=frozenset({old.matter})) == 0  # on legal hold
+    assert (await queue.job(old.id)).state is JobState.DONE
     assert await queue.sweep(edge) == 1
     with pytest.raises(NotFound):
         await queue.job(old.id)
