@@ -12,7 +12,8 @@
  * PCI address), width, width_most, gen, power, limit, limit_least, limit_most, clock, clock_most,
  * util, reasons, temp, temp_memory, threshold.<n>, ecc_on, ecc_corrected, ecc_uncorrected,
  * pages_single, pages_double, pages_pending, link_errors, replays, mig, xid (delivered once for each
- * row), lost (1: every call answers 15).
+ * row), lost (1: every call answers 15). root (of the box; 1: setters are carried out, else refused)
+ * and stubborn (of a device; 1: a setter says yes and changes nothing).
  * Knobs, of a device or the box: error.<call> (the call answers this number) and delay.<call>
  * (milliseconds; -1 never returns). <call> is the name without "nvmlDevice" or "nvml".
  * A key that is not there answers NotSupported (3).
@@ -81,10 +82,18 @@ static const char *get(int device, const char *key) {
     return found;
 }
 
+static long long set_limit[MOST_DEVICES];
+static long long set_clock[MOST_DEVICES];
+static int set_persistence[MOST_DEVICES];
+
 static int number(int device, const char *key, long long *out) {
     const char *v = get(device, key);
     if (!v || !strcmp(v, "absent")) return 0;
     *out = strtoll(v, NULL, 0);
+    if (device < 0) return 1;
+    if (!strcmp(key, "limit") && set_limit[device]) *out = set_limit[device];
+    if (!strcmp(key, "clock") && set_clock[device] && *out > set_clock[device])
+        *out = set_clock[device];
     return 1;
 }
 
@@ -431,17 +440,37 @@ ret_t nvmlEventSetWait_v2(void *set, event_t *out, unsigned wait_ms) {
     return TIMEOUT;
 }
 
-/* --- setters: never called by the product; one that is, leaves a line ----------------------------- */
+/* --- setters: each leaves a line in the log; with root 1 they are carried out, unless stubborn 1 --- */
 
-static ret_t refuse(const char *call) {
+static ret_t say_set(int d, const char *call, unsigned value) {
     const char *path = get(-1, "log");
+    long long root = 0, stubborn = 0;
     FILE *f = path ? fopen(path, "a") : NULL;
-    if (f) { fprintf(f, "%s\n", call); fclose(f); }
-    return 4;
+    if (f) { fprintf(f, "%s %d %u\n", call, d, value); fclose(f); }
+    if (!number(-1, "root", &root) || !root) return 4;
+    if (number(d, "stubborn", &stubborn) && stubborn) return 5;
+    return OK;
 }
 ret_t nvmlDeviceSetPowerManagementLimit(void *handle, unsigned limit) {
-    (void)handle; (void)limit; return refuse("SetPowerManagementLimit");
+    DEVICE("SetPowerManagementLimit"); (void)n;
+    ret_t said = say_set(d, "SetPowerManagementLimit", limit);
+    if (said == OK) set_limit[d] = limit;
+    return said == 5 ? OK : said;
 }
 ret_t nvmlDeviceSetGpuLockedClocks(void *handle, unsigned least, unsigned most) {
-    (void)handle; (void)least; (void)most; return refuse("SetGpuLockedClocks");
+    DEVICE("SetGpuLockedClocks"); (void)n; (void)least;
+    ret_t said = say_set(d, "SetGpuLockedClocks", most);
+    if (said == OK) set_clock[d] = most;
+    return said == 5 ? OK : said;
+}
+ret_t nvmlDeviceSetPersistenceMode(void *handle, unsigned mode) {
+    DEVICE("SetPersistenceMode"); (void)n;
+    ret_t said = say_set(d, "SetPersistenceMode", mode);
+    if (said == OK) set_persistence[d] = (int)mode;
+    return said == 5 ? OK : said;
+}
+ret_t nvmlDeviceGetPersistenceMode(void *handle, unsigned *out) {
+    DEVICE("GetPersistenceMode"); (void)n;
+    *out = (unsigned)set_persistence[d];
+    return OK;
 }
