@@ -15,7 +15,8 @@ from worker.config import Settings
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
-COMMAND = re.compile(r"secondchair(-worker)? ([a-z]+)(?: ([a-z]+))?")
+# An anchor's own line begins with the product's name, too; a day stands behind it.
+COMMAND = re.compile(r"secondchair(-worker)? (?!anchor \d)([a-z]+)(?: ([a-z]+))?")
 
 
 def ids(path):
