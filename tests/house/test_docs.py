@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 # An anchor's own line begins with the product's name, too; a day stands behind it.
-COMMAND = re.compile(r"secondchair(-worker)? (?!anchor \d)([a-z]+)(?: ([a-z]+))?")
+COMMAND = re.compile(r"secondchair(-worker)? (?!anchor \d)([a-z]+)(?: ([a-z][a-z-]*))?")
 
 
 def ids(path):
