@@ -7,6 +7,7 @@ import importlib
 import json
 import sys
 import time
+from pathlib import Path
 
 from bench.harness import HERE, Arguments, Result, data_folder, machine, write_rows
 
@@ -27,10 +28,24 @@ def main() -> int:
     parser.add_argument("--full", action="store_true", help="the issue's sizes; may take an hour")
     parser.add_argument("--data", help="folder with verify/, retrieval/, files/")
     parser.add_argument("--seed", type=int, default=7)
+    own = parser.add_argument_group("models of the operator, for rag_table")
+    own.add_argument("--model", action="append", default=[], type=Path, help="a folder; repeatable")
+    own.add_argument("--question-prefix", default="", help='what they want first, as "query: "')
+    own.add_argument("--passage-prefix", default="", help='what they want first, as "passage: "')
+    own.add_argument("--reranker", type=Path, help="folder of a cross-encoder")
+    own.add_argument("--device", default="cpu", help="where they run: cpu, cuda, cuda:1")
     given = parser.parse_args()
     started = time.time()
     result: Result = importlib.import_module(f"bench.{given.name}").run(
-        Arguments(full=given.full, data=data_folder(given.data), seed=given.seed)
+        Arguments(
+            full=given.full,
+            data=data_folder(given.data),
+            seed=given.seed,
+            models=tuple(given.model),
+            prefixes=(given.question_prefix, given.passage_prefix),
+            reranker=given.reranker,
+            device=given.device,
+        )
     )
     path = write_rows(given.name, result.rows)
     report = {
@@ -47,6 +62,8 @@ def main() -> int:
     else:
         for name, value in result.figures.items():
             print(f"{name:32} {value}")
+        for line in result.lines:
+            print(line)
         for note in result.notes:
             print(f"! {note}")
     return 1 if result.failed else 0

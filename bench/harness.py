@@ -25,6 +25,13 @@ class Arguments:
     data: Path | None
     """The folder with ``verify/``, ``retrieval/``, ``files/``; None where there is none."""
     seed: int
+    models: tuple[Path, ...] = ()
+    """Embedding models of the operator (sentence-transformers) to measure beside the bundled one."""
+    prefixes: tuple[str, str] = ("", "")
+    """What those models want before a question and before a passage."""
+    reranker: Path | None = None
+    """A cross-encoder of the operator."""
+    device: str = "cpu"
 
 
 @dataclass(kw_only=True)
@@ -36,6 +43,8 @@ class Result:
     rows: list[dict[str, Any]] = field(default_factory=list)
     """One an item: what was tried, what was expected, what came."""
     sizes: dict[str, Any] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    """Tables for people, as Markdown."""
     notes: list[str] = field(default_factory=list)
     """What was not measured and why; which data was used."""
     failed: bool = False

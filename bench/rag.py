@@ -11,7 +11,16 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import loaders, loaders_fuzz, loaders_ocr, rag_growth, rag_kill, rag_quality
+from bench import (
+    loaders,
+    loaders_fuzz,
+    loaders_ocr,
+    rag_growth,
+    rag_kill,
+    rag_korean,
+    rag_quality,
+    rag_table,
+)
 from bench.harness import HERE, Arguments, Result
 from protocol.errors import AppError
 from rag.embedding import default_model_folder
@@ -57,11 +66,15 @@ def _quality(arguments: Arguments, data: Path, scratch: Path, result: Result) ->
             distractors=arguments.full,
             reranker=LateInteraction(embedder.one) if arguments.full else None,
         )
+        korean_folder = scratch / "korean"
+        korean_folder.mkdir()
+        korean = rag_korean.measured(korean_folder, embedder)
     finally:
         embedder.close()
-    result.figures |= figures
-    result.rows += rows
-    result.sizes |= sizes
+    result.figures |= figures | korean.figures
+    result.rows += [*rows, *korean.rows]
+    result.sizes |= sizes | korean.sizes
+    result.lines += [*rag_table.as_lines(sizes["table"]), "", *korean.lines]
 
 
 def _loaders(arguments: Arguments, data: Path, scratch: Path, result: Result) -> None:

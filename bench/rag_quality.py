@@ -37,6 +37,17 @@ def questions(data: Path) -> list[Row]:
     return [json.loads(line) for line in lines]
 
 
+def given(data: Path, scratch: Path, asked: Sequence[Row], *, distractors: bool) -> Path:
+    """A folder with the documents that the questions are about, or with all of them."""
+    wanted = {query["document"] for query in asked}
+    folder = scratch / "given"
+    folder.mkdir()
+    for path in sorted((data / "retrieval" / "documents").glob("*.txt")):
+        if distractors or path.name in wanted:
+            (folder / path.name).write_bytes(path.read_bytes())
+    return folder
+
+
 def _union(intervals: Iterable[tuple[int, int]]) -> int:
     total, last = 0, -1
     for start, end in sorted(intervals):
@@ -206,14 +217,8 @@ def table(
         reranker: Adds a line with it.
     """
     asked = questions(data)
-    wanted = {query["document"] for query in asked}
-    folder = scratch / "given"
-    folder.mkdir()
-    texts = {}
-    for path in sorted((data / "retrieval" / "documents").glob("*.txt")):
-        if distractors or path.name in wanted:
-            texts[path.name] = path.read_text("utf-8")
-            (folder / path.name).write_bytes(path.read_bytes())
+    folder = given(data, scratch, asked, distractors=distractors)
+    texts = {path.name: path.read_text("utf-8") for path in sorted(folder.iterdir())}
     lines: dict[str, dict[str, Passages]] = {}
     naive = Naive(texts, embedder)
     lines["naive: fixed 500, dense"] = naive.run(naive.dense, asked)

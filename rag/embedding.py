@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -252,6 +253,19 @@ class ModelEmbedder:
         except (RuntimeError, ValueError) as error:
             raise Unavailable("the embedding model failed on a batch") from error
         return np.asarray(found, dtype=np.float32)
+
+
+def knows_script(embedder: Embedder, text: str) -> bool:
+    """Whether a model's vocabulary has the script that most of a text is written in.
+
+    A model that was trained without Hangul spells it letter by letter: one token a syllable or
+    more, where one that knows it needs about half. What such a model finds near is chance.
+    """
+    letters = [char for char in unicodedata.normalize("NFC", text) if char.isalnum()]
+    hangul = sum("가" <= char <= "힣" for char in letters)
+    if 2 * hangul <= len(letters):
+        return True
+    return embedder.count_tokens([text])[0] < len(letters)
 
 
 def default_embedder() -> Embedder:

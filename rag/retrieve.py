@@ -21,7 +21,7 @@ from protocol.errors import Unavailable
 from protocol.ids import DocumentId
 from protocol.record import DocumentClass, Hit, Passage
 from rag.chunking import windows
-from rag.embedding import Embedder
+from rag.embedding import Embedder, knows_script
 from rag.fusion import evened, fuse, scaled, with_quotas, without_repeats
 from rag.joining import FIRST, join_neighbours
 from rag.matters import OpenMatter
@@ -47,6 +47,8 @@ _PREFERENCE: Final = 0.3
 _SAID_FROM: Final = 0.3
 """Weight from which an added search is named among a hit's reasons."""
 _SAID_WORDS: Final = 6
+_STRANGE: Final = 0.1
+"""Weight of meaning where the model does not know the question's script: it breaks ties."""
 _WORD: Final = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
 
 
@@ -266,7 +268,7 @@ class _Scored:
         lists = [(1.0, scaled(words))]
         if embedder is not None:
             meaning = _nearest(sheet, embedder, [asked])
-            lists.append((1.0, evened(meaning)))
+            lists.append((1.0 if knows_script(embedder, asked) else _STRANGE, evened(meaning)))
         extra: list[tuple[Search, Scores]] = []
         for search, each in zip(added, further, strict=True):
             by_words = sheet.by_words(each, weights)

@@ -93,7 +93,7 @@ FACTS: tuple[tuple[str, str, str, str], ...] = (
     ("amount", LETTER, "12,400,000원", "KRW 12400000"),
     ("amount", PUMPS, "$1,150.00", "USD 1150.00"),
     ("person", QUOTE, "Tomas Bellamy", "plumber"),
-    ("person", LETTER, "김서윤", "president of the Korean supplier"),
+    ("party", LETTER, "한빛머티리얼 주식회사", "supplier of the samples"),
 )
 
 # Two places that cannot both be right, and what they are about.
