@@ -26,7 +26,7 @@ class Arguments:
     """The folder with ``verify/``, ``retrieval/``, ``files/``; None where there is none."""
     seed: int
     models: tuple[Path, ...] = ()
-    """Embedding models of the operator (sentence-transformers) to measure beside the bundled one."""
+    """The operator's embedding models (sentence-transformers) to measure beside the bundled one."""
     prefixes: tuple[str, str] = ("", "")
     """What those models want before a question and before a passage."""
     reranker: Path | None = None
