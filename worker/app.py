@@ -65,6 +65,7 @@ from worker.heads import Heads
 from worker.holds import held_matters
 from worker.jobs import JobQueue, Lease, open_queue
 from worker.jobs.runner import Runner
+from worker.keeping.migrations import refuse_unfit
 from worker.logs import Log
 from worker.pipeline import Board, Pipeline
 from worker.proof import Proof
@@ -150,10 +151,12 @@ class App:
         Raises:
             NotFound: There is no key registry: `init` has not been run.
             BadRequest: Registry, settings or run folder are not as they must be.
-            Conflict: A worker runs on this state or run folder already.
+            Conflict: A worker runs on this state or run folder already, or the state folder was
+                written by a newer version.
         """
         settings = self.settings
         registry = RegistryFile(registry_path(settings))
+        refuse_unfit(settings.state)
         for folder in (settings.state, matters_folder(settings), settings.state / "audit"):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         run = settings.run()

@@ -20,6 +20,7 @@ from worker import registry
 from worker.app import matters_folder, open_embedder, registry_path, utc_now
 from worker.audit import Journal
 from worker.cli import settings_of
+from worker.cli.travel import export_command, import_command
 from worker.config import Settings
 from worker.holds import hold_on, lift_from, put_on, refuse_if_held
 from worker.quotation_index import make_missing
@@ -139,6 +140,10 @@ def _told(ledger: Ledger) -> None:
         if state is not LedgerState.INDEXED:
             for row in rows:
                 click.echo(f"  {row.name}: {row.reason}", err=True)
+
+
+command.add_command(export_command)
+command.add_command(import_command)
 
 
 @command.command("list", epilog="Example: secondchair-worker matters list --json")

@@ -18,6 +18,7 @@ import msgspec
 from worker import registry
 from worker.app import matters_folder, registry_path
 from worker.config import Settings
+from worker.keeping.migrations import mark_new
 from worker.keys import make_key, public_key_only
 from worker.setup.accounts import Accounts
 from worker.sharing import share_matter
@@ -67,6 +68,7 @@ def prepare(
     deeds.append(Deed(what="key registry", path=path, mode=0o640, new=not path.exists()))
     if not dry_run:
         if not path.exists():
+            mark_new(settings.state)
             registry.write(path, registry.Registry())
         if accounts is not None:
             _probe_user(path)
