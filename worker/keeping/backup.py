@@ -42,7 +42,7 @@ SETTINGS: Final = "worker.toml.restored"
 """The settings file's name in a backup: a restored box may lie elsewhere, so it is only shown."""
 _PARTIAL: Final = ".partial-"
 _BOX_FILES: Final = ("version.json", "boards.toml")
-_BOX_FOLDERS: Final = ("registry", "templates", "gateway")
+_BOX_FOLDERS: Final = ("registry", "templates", "gateway", "engines", "measurements")
 
 Hook = Callable[[str], None]
 """Called with the name of each part when it is written; tests end the process there."""
@@ -229,18 +229,20 @@ def _matters(state: Path, folder: Path, done: _Done) -> tuple[str, ...]:
 
 
 def _journals(state: Path, folder: Path, done: _Done) -> tuple[Journal, ...]:
+    """Every journal, the box's own too, and then the anchors, which speak of them."""
     found = []
     with new_tar(folder / AUDIT) as (tar, sealed):
-        for path in sorted((state / "audit").glob("*.jsonl")):
-            code = _code(path.stem)
-            if code is None:
+        files = [path for path in (state / "audit").glob("[!.]*") if path.is_file()]
+        for path in sorted(files, key=lambda one: (one.suffix != ".jsonl", one.name)):
+            if path.is_symlink():
                 continue
-            report = audit.verify(path)  # before the copy: what is added meanwhile is in it too
-            add_journal(tar, path.name, path)
-            whole = report.broken_at is None
-            found.append(
-                Journal(matter=code, entries=report.entries, head=report.head, whole=whole)
-            )
+            report = audit.verify(path) if path.suffix == ".jsonl" else None
+            add_journal(tar, path.name, path)  # after the look: what is added meanwhile is in it
+            if report is not None and (path.stem == audit.BOX or _code(path.stem)):
+                whole = report.broken_at is None
+                found.append(
+                    Journal(matter=path.stem, entries=report.entries, head=report.head, whole=whole)
+                )
     done(AUDIT, sealed.sha256, sealed.size_bytes)
     return tuple(found)
 

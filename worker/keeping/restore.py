@@ -82,7 +82,7 @@ def _holds_files(folder: Path) -> bool:
 
 def _unpack(folder: Path, fresh: Path, manifest: Manifest) -> None:
     extract(folder / BOX, fresh, allowed=_of_the_box)
-    extract(folder / AUDIT, fresh / "audit", allowed=lambda name: name.endswith(".jsonl"))
+    extract(folder / AUDIT, fresh / "audit", allowed=_of_the_audit)
     (fresh / "matters").mkdir(mode=0o700)
     for code in manifest.matters:
         names = extract(
@@ -93,8 +93,12 @@ def _unpack(folder: Path, fresh: Path, manifest: Manifest) -> None:
 
 
 def _of_the_box(name: str) -> bool:
-    known = "queue.sqlite version.json boards.toml registry templates gateway".split()
-    return Path(name).parts[0] in (*known, SETTINGS)
+    known = "queue.sqlite version.json boards.toml registry templates gateway engines measurements"
+    return Path(name).parts[0] in (*known.split(), SETTINGS)
+
+
+def _of_the_audit(name: str) -> bool:
+    return len(Path(name).parts) == 1 and not name.startswith(".")
 
 
 def of_a_matter(name: str) -> bool:
