@@ -82,6 +82,10 @@ _CURRENCY_AFTER = re.compile(
     rf"|(?P<euro>{_EURO_DIGITS}))(?:[\s-]{{1,2}}(?P<scale>(?i:{_SCALE}))|(?P<glued>[kKmM](?=\s)))?"
     rf"[\s-]{{0,3}}(?P<name>(?i:{_NAME}))"
 )
+_ENGLISH_SCALE = re.compile(r"(?i)thousand|million|billion|trillion|bn|mn|mm|[kmb]")
+_GROUPED = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+_EUROS = frozenset({"eur", "euro", "euros", "€"})
+"""Where "1.850" is one thousand eight hundred and fifty: no sum of euros has three decimals."""
 _CJK_MONEY = re.compile(
     r"(?<![\d.,])(?:(?<![가-힣])금\s?)?(?P<number>(?:\d[\d,]*(?:\.\d+)?"
     r"|[일이삼사오육칠팔구])(?:\s?(?:\d[\d,]*(?:\.\d+)?"
@@ -213,6 +217,12 @@ def _number(found: re.Match[str], symbol: str) -> Decimal | None:
     """The value of a match of `_NUMBER`, scaled."""
     written = found["euro"] or found["digits"]
     euro = found["euro"] is not None and _is_euro(written, symbol)
+    if (
+        euro
+        and _GROUPED.fullmatch(written)
+        and _ENGLISH_SCALE.fullmatch(found["scale"] or found["later"] or "")
+    ):
+        euro = False  # "EUR 1.234 million"
     value = _decimal(written, euro=euro)
     return None if value is None else _scaled(value, found["scale"] or found["later"])
 
@@ -224,10 +234,12 @@ def _is_euro(written: str, symbol: str | None) -> bool:
 
 def _currency_after(text: str) -> Iterator[Figure]:
     for found in _CURRENCY_AFTER.finditer(text):
-        value = _decimal(found["digits"] or found["euro"], euro=found["euro"] is not None)
+        words = found["name"].lower().split()
+        written = found["digits"] or found["euro"]
+        grouped = _GROUPED.fullmatch(written) and not found["scale"] and words[-1] in _EUROS
+        value = _decimal(written, euro=found["euro"] is not None or bool(grouped))
         if value is None:
             continue
-        words = found["name"].lower().split()
         currency = NAMES.get(words[-1], "") or NAMES.get(words[0], "") or words[-1].upper()
         if currency == "$" and len(words) > 1:
             first = words[0]

@@ -16,10 +16,11 @@ from verify.citations import Attribution
 from verify.judged import Stretch
 from verify.locators import CiteKind, find_record_cites
 from verify.pins import page_of
+from verify.pronouns import named_before, pronoun_at
 from verify.quotes import Match
 from verify.record import OpenRecord
 from verify.resolve import resolve
-from verify.speakers import UNNAMED, Turn, Voice, same_person
+from verify.speakers import UNNAMED, Speakers, Turn, Voice, same_person
 from verify.titles import exact_titles
 
 _NOBODY: Final = frozenset(
@@ -52,7 +53,7 @@ class Objection:
 
 
 def object_to(
-    match: Match, said: Attribution, reply: str, at: int, record: OpenRecord
+    match: Match, said: Attribution, reply: str, span: tuple[int, int], record: OpenRecord
 ) -> Objection | None:
     """What speaks against a place, the worst first; None when nothing does.
 
@@ -60,15 +61,15 @@ def object_to(
         match: A place of the document the reply names, or of any when it names none.
         said: What the reply attributes.
         reply: The reply.
-        at: Where the quotation begins in it.
+        span: Where the quotation stands in it.
         record: The opened record.
     """
     found = [
         objection
         for objection in (
             _place(match, said, reply, record),
-            _speaker(match, said, reply, at, record),
-            _voice(match, reply, at, record),
+            _speaker(match, said, reply, span, record),
+            _voice(match, reply, span[0], record),
         )
         if objection
     ]
@@ -144,14 +145,15 @@ def _stands(match: Match, record: OpenRecord) -> str:
 
 
 def _speaker(
-    match: Match, said: Attribution, reply: str, at: int, record: OpenRecord
+    match: Match, said: Attribution, reply: str, span: tuple[int, int], record: OpenRecord
 ) -> Objection | None:
     speakers = record.speakers(match.document)
     turn = speakers.at(match.start)
     if turn is None or turn.voice in (Voice.SYLLABUS, Voice.SEPARATE):
         return None
     if not said.speaker or said.speaker.casefold() in _NOBODY:
-        return _asked(turn, reply[max(0, at - 80) : at])
+        of_counsel = _asked(turn, reply[max(0, span[0] - 80) : span[0]])
+        return of_counsel or _pronoun(turn, reply, span, speakers)
     if not turn.who or turn.who.casefold() in UNNAMED:
         named_elsewhere = any(same_person(said.speaker, name) for name in speakers.names)
         if turn.voice is Voice.QUESTION or named_elsewhere:
@@ -169,6 +171,26 @@ def _speaker(
     return Objection(
         verdict=Verdict.MISATTRIBUTED,
         reason=f"These are words of {turn.who}{asked}{quoted}, not of {said.speaker}",
+    )
+
+
+def _pronoun(turn: Turn, reply: str, span: tuple[int, int], speakers: Speakers) -> Objection | None:
+    """ "She answered": green only where nobody else can be meant.
+
+    The reply has spoken of nobody but the one who speaks, or of nobody at all and the document
+    has one witness, who answers counsel's questions.
+    """
+    said = pronoun_at(reply, span[0], span[1])
+    if not said or not turn.who or turn.who.casefold() in UNNAMED:
+        return None
+    named = named_before(reply, span[0], speakers.names - UNNAMED)
+    others = [who for who in named if not same_person(who, turn.who)]
+    alone = speakers.telling - UNNAMED
+    if not others and (named or len(alone) < 2):
+        return None
+    return Objection(
+        verdict=Verdict.CHECK,
+        reason=f'These are words of {_who(turn.who)}; whom "{said}" means is not certain',
     )
 
 

@@ -32,6 +32,7 @@ from verify.judging import judge_quote
 from verify.locators import find_record_cites
 from verify.marks import Marked, find_marked
 from verify.names import find_names, judge_name
+from verify.naming import speaking
 from verify.pins import cite
 from verify.record import OpenRecord
 from verify.report import Report, count
@@ -92,7 +93,8 @@ def check(
         return _nothing(answer, notes)
     findings = tuple(_finding(number, item, record) for number, item in enumerate(items, start=1))
     notes += [f"The search for {name} failed: they were not checked." for name in failed]
-    claims = _claims(answer, findings, doubtful=bool(failed))
+    frames = _frames(answer, record)
+    claims = _claims(answer, findings, frames, doubtful=bool(failed))
     marked = [f for f in findings if f.verdict is not Verdict.NOT_A_QUOTE]
     if not marked and (_CITES.search(answer) or exact_titles(answer, record.infos)):
         notes.append("This reply speaks of documents but holds nothing that can be checked.")
@@ -109,7 +111,7 @@ def check(
 
 
 def _nothing(answer: str, notes: Sequence[str]) -> Report:
-    claims = _claims(answer, (), doubtful=True)
+    claims = _claims(answer, (), (), doubtful=True)
     return Report(
         findings=(), sentences=claims, counts=count((), claims), record={}, notes=tuple(notes)
     )
@@ -290,10 +292,21 @@ def _cited(
     return tuple(cite(record, (stretch,)) for stretch in stretches)
 
 
-def _claims(answer: str, findings: tuple[Finding, ...], *, doubtful: bool) -> tuple[Claim, ...]:
+def _frames(answer: str, record: OpenRecord) -> list[Span]:
+    """The stretches of a reply that name a document or say who speaks; empty where that fails."""
+    try:
+        titles = [(t.start, t.end) for t in exact_titles(answer, record.infos)]
+        return titles + speaking(answer)
+    except Exception:
+        return []
+
+
+def _claims(
+    answer: str, findings: tuple[Finding, ...], frames: Sequence[Span], *, doubtful: bool
+) -> tuple[Claim, ...]:
     """The sentences; none is supported where the checker is not sure to have seen everything."""
     try:
-        claims = class_sentences(answer, findings)
+        claims = class_sentences(answer, findings, frames)
     except Exception:
         whole = Claim(
             start=0,

@@ -44,6 +44,7 @@ _NOUN_FOLLOWS: Final = re.compile(
 )
 _EARLIER_MARKS: Final = re.compile(r"[“\"„«「『][^”\"“»」』]{0,80}[”\"“»」』]")
 _WORD: Final = re.compile(r"[^\W_]+")
+_LINKS: Final = frozenset("a an and for in of or the to".split())
 _SHORT: Final = 5
 """Words up to which marks may be scare quotes."""
 _LOOK: Final = 220
@@ -81,7 +82,7 @@ def cue_of(reply: str, start: int, end: int, *, block: bool = False) -> Cue:
     if not cited:
         if any(pattern.search(before) for pattern in _patterns("not_before")):
             return Cue.NOT
-        if _BARE_BRACKET.search(before) and words < _SHORT:
+        if _BARE_BRACKET.search(before) and words < _SHORT and _is_term(reply[start:end]):
             return Cue.NOT
         if _EXAMPLE.search(before) and words < _SHORT - 2:
             return Cue.NOT
@@ -90,6 +91,12 @@ def cue_of(reply: str, start: int, end: int, *, block: bool = False) -> Cue:
     if words <= _SHORT and _DETERMINER.search(before) and _NOUN_FOLLOWS.match(after):
         return Cue.NOT
     return Cue.UNSURE
+
+
+def _is_term(words: str) -> bool:
+    """Whether words in brackets may be a defined term: one or two, or capitals throughout."""
+    found = _WORD.findall(words)
+    return len(found) < 3 or all(word[0].isupper() or word in _LINKS for word in found)
 
 
 def _around(reply: str, start: int, end: int) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -25,7 +26,14 @@ from verify.places import doubt_about_fact, in_scope, supports_facts, title_word
 from verify.source import Source
 from verify.surroundings import surroundings
 from verify.tables import Tables
+from verify.word_forms import CJK
 
+_OF_BEFORE = re.compile(
+    r"(?<![\w.,$€£])(?P<other>\d[\d,]*)(?:\s[a-z]+)?\s+(?:out\s+of|of)\s+(?:the\s+|its\s+|all\s+)?\Z"
+)
+_OF_AFTER = re.compile(
+    r"(?:\s[a-z]+)?\s+(?:out\s+of|of)\s+(?:the\s+|its\s+|all\s+)?(?P<other>\d[\d,]*)"
+)
 NEAR = 8
 """How many figures on each side may share a sentence with a figure."""
 TWIN_CHARS = 4
@@ -124,11 +132,17 @@ class FigureSearch:
             for figure in figures
             if figure is not item and figure.group == item.group and not are_twins(figure, item)
         ]
-        self.clause = clause_of(reply, span, others, self.named.naming)
+        dates = [
+            (mention.start, mention.end)
+            for mention in (find_dates(reply) if CJK.search(reply) else ())
+            if CJK.search(reply, mention.start, mention.end)
+        ]  # their parts are no words that the record would repeat
+        self.clause = clause_of(reply, span, others, (*self.named.naming, *dates))
         scope = in_scope(source, documents)
         named = () if self.named.guessed else self.named.documents
         self._named = [info for info in scope if info.id in named]
         self._rest = [info for info in scope if info.id not in named]
+        self._share = share_of(reply, item)
         self._heavy = [word.stem[:5] for word in self.clause.words if word.weight >= 0.6]
 
     def verdict(self) -> Judged:
@@ -237,6 +251,8 @@ class FigureSearch:
         if item.per and item.per != figure.per:
             counted = f"per {figure.per}" if figure.per else "without a period"
             return f"The record counts it {counted}, the reply per {item.per}"
+        if self._share != share_of(self.source.text(place.info.id), figure):
+            return "The record says another share: what is counted, and of how many"
         reason = disagreement(self.clause, place.agreement)
         if not reason and rival and fits_as_well(rival.agreement, place.agreement, self.clause):
             return f"Found, but the record says the same of {figure_in_words(rival.figure)}"
@@ -246,7 +262,7 @@ class FigureSearch:
         """The value does not stand where it should."""
         if self._named:
             others, _ = self._held(info for info in self._rest if supports_facts(info))
-            if others and (others[0].agreement.good or self.named.carried):
+            if others and (others[0].agreement.good or not self.named.exact):
                 return Judged(
                     verdict=Verdict.MISATTRIBUTED if self.named.exact else Verdict.CHECK,
                     reason=f"It stands in {others[0].info.title}, "
@@ -277,6 +293,13 @@ class FigureSearch:
             reason=f"{where} this figure" + (f"; for this it says{says}" if near else ""),
             nearest=(near.stretch,) if near else (),
         )
+
+
+def share_of(text: str, figure: Figure) -> tuple[str, str]:
+    """The other number of "41 of 60": before and after the figure; empty where none stands."""
+    before = _OF_BEFORE.search(text, max(0, figure.start - 40), figure.start)
+    after = _OF_AFTER.match(text, figure.end)
+    return (before["other"] if before else ""), (after["other"] if after else "")
 
 
 def units_fit(said: Figure, held: Figure) -> bool | None:

@@ -78,7 +78,7 @@ def judge_quote(
     near = _named_beside(reply, span, named, record, scope, block=block) if named else _Near.FAR
     found = search(quoted, record, scope, first=named)
     found = [replace_grade(match, record) for match in found]
-    chosen = _choose(found, named, said, reply, span[0], quoted, record)
+    chosen = _choose(found, named, said, reply, span, quoted, record)
     if cue is Cue.NOT and (chosen is None or chosen[0].grade > Grade.DISCLOSED):
         return _no_quote()
     if chosen is None or chosen[0].grade is Grade.ABSENT:
@@ -186,7 +186,7 @@ def _choose(
     named: Sequence[DocumentId],
     said: Attribution,
     reply: str,
-    at: int,
+    span: tuple[int, int],
     quoted: Quoted,
     record: OpenRecord,
 ) -> tuple[Match, Objection | None] | None:
@@ -205,7 +205,7 @@ def _choose(
             break
         match = confirmed(match, quoted, record)
         objection = (
-            object_to(match, said, reply, at, record) if match.grade <= Grade.DOUBT else None
+            object_to(match, said, reply, span, record) if match.grade <= Grade.DOUBT else None
         )
         if best is None or _badness(match, objection) < _badness(*best):
             best = (match, objection)

@@ -284,6 +284,11 @@ def _speaker(reply: str, start: int, span: tuple[int, int], titles: Sequence[Nam
     return next((who for who in reversed(found) if who), "")
 
 
+def speaking(reply: str) -> list[tuple[int, int]]:
+    """The stretches of a reply that say who speaks: "Ms. Reeves testified"."""
+    return [match.span() for match in _SPEAKER.finditer(reply)]
+
+
 def _who(match: re.Match[str], titles: Sequence[Named]) -> str:
     """The person a match names; empty where that is a document ("according to the Lease")."""
     group = next(name for name, value in match.groupdict().items() if value)

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from protocol.answers import GREEN, Claim, Finding, ItemKind, SentenceClass, Verdict
+from verify.word_forms import CJK, carries_event, fold, negations, words_of
+from verify.wordlists import DOCUMENT_TYPES, FRAME_STEMS, FRAME_WORDS, REPORTING_WORDS
 
 Span = tuple[int, int]
 
@@ -155,13 +157,16 @@ _POINTERS = frozenset({ItemKind.NAME, ItemKind.RECORD_CITE})
 the roof drain was blocked" is not supported by the record's knowing Ms. Reeves."""
 
 
-def class_sentences(text: str, findings: Sequence[Finding]) -> tuple[Claim, ...]:
+def class_sentences(
+    text: str, findings: Sequence[Finding], frames: Sequence[Span] = ()
+) -> tuple[Claim, ...]:
     """Every sentence of an answer with its class and the numbers of the findings in it.
 
     Args:
         text: The answer.
         findings: Everything the checkers said of it; a finding belongs to the sentence in which it
             starts. Quotation marks that quote nothing (NOT_A_QUOTE) support nothing.
+        frames: Stretches that name documents or say who speaks.
     """
     spans = split_sentences(text, [(finding.start, finding.end) for finding in findings])
     claims = []
@@ -171,14 +176,16 @@ def class_sentences(text: str, findings: Sequence[Finding]) -> tuple[Claim, ...]
             Claim(
                 start=start,
                 end=end,
-                sentence_class=_class_of(text[start:end], start, inside),
+                sentence_class=_class_of(text[start:end], start, inside, frames),
                 items=tuple(finding.number for finding in inside),
             )
         )
     return tuple(claims)
 
 
-def _class_of(sentence: str, start: int, inside: Sequence[Finding]) -> SentenceClass:
+def _class_of(
+    sentence: str, start: int, inside: Sequence[Finding], frames: Sequence[Span]
+) -> SentenceClass:
     checkable = [
         finding
         for finding in inside
@@ -195,7 +202,8 @@ def _class_of(sentence: str, start: int, inside: Sequence[Finding]) -> SentenceC
         return SentenceClass.ARGUMENT
     kinds = {finding.kind for finding in checkable}
     if kinds - _POINTERS:
-        return SentenceClass.SUPPORTED
+        told = _beyond(sentence, start, inside, checkable, frames)
+        return SentenceClass.INFERENCE if told else SentenceClass.SUPPORTED
     if ItemKind.RECORD_CITE in kinds:
         return SentenceClass.INFERENCE  # the place exists; that it says so is the reply's reading
     if _BOILERPLATE.search(sentence):
@@ -203,6 +211,48 @@ def _class_of(sentence: str, start: int, inside: Sequence[Finding]) -> SentenceC
     if _INSTRUCTION.search(own):
         return SentenceClass.INSTRUCTION
     return SentenceClass.NO_SOURCE
+
+
+def _beyond(
+    sentence: str,
+    start: int,
+    inside: Sequence[Finding],
+    checkable: Sequence[Finding],
+    frames: Sequence[Span],
+) -> bool:
+    """Whether a sentence says more than was checked.
+
+    The words around a date or an amount were compared with the record's; those around a quotation
+    were not, and may only say who speaks and where. So may a part between semicolons that holds
+    nothing but names and cites.
+    """
+    masked = [(f.start, f.end) for f in inside if f.kind is not ItemKind.STATEMENT] + list(frames)
+    own = list(sentence)
+    for low, high in masked:
+        for at in range(max(0, low - start), min(len(own), high - start)):
+            own[at] = "\x00"
+    at = 0
+    for part in "".join(own).split(";"):
+        low, high = start + at, start + at + len(part)
+        at += len(part) + 1
+        held = {f.kind for f in checkable if low <= f.start < high} - _POINTERS
+        if held <= {ItemKind.QUOTE} and _states(part.replace("\x00", " ")):
+            return True
+    return False
+
+
+def _states(words: str) -> bool:
+    """Whether words that are no quotation state something, instead of naming who speaks where."""
+    found = words_of(fold(words))
+    if negations(found):
+        return True
+    return any(carries_event(word) and not _is_frame(word) for word in found)
+
+
+def _is_frame(word: str) -> bool:
+    if word in REPORTING_WORDS or word in FRAME_WORDS or word in DOCUMENT_TYPES:
+        return True
+    return word[:1].isdigit() or bool(CJK.search(word) and word.startswith(tuple(FRAME_STEMS)))
 
 
 def _own_words(sentence: str, start: int, inside: Sequence[Finding]) -> str:

@@ -94,6 +94,19 @@ class Speakers:
         """Surnames of everybody who speaks, folded."""
         return frozenset(surname(turn.who) for turn in self.turns if turn.who)
 
+    @property
+    def telling(self) -> frozenset[str]:
+        """Surnames of those who tell or write, folded. In an examination that is the witness: what
+        counsel asks or objects under a label of their own is no telling."""
+        examined = any(turn.voice is Voice.QUESTION for turn in self.turns)
+        return frozenset(
+            surname(turn.who)
+            for turn in self.turns
+            if turn.who
+            and turn.voice is not Voice.QUESTION
+            and not (examined and _HONORIFIC.match(turn.who))
+        )
+
 
 def surname(name: str) -> str:
     """The folded last name of a person; empty when there is none."""

@@ -22,6 +22,14 @@ _FORMS: tuple[tuple[str, bool, re.Pattern[str]], ...] = (
         True,
         re.compile(rf"(?P<terms>{_F}(?:\s*[+\-–−×x*/÷]\s*{_F})+)\s*=\s*(?P<result>{_F})"),
     ),
+    (  # "the increase was $3,750 ($52,250 − $48,500)"
+        "expression",
+        True,
+        re.compile(
+            rf"(?P<result>{_F})[^.;(){_F[1:-1]}]{{0,40}}\(\s*(?:(?:i\.e\.|that\s+is|namely|viz\.?|=)\s*,?"
+            rf"\s*)?(?P<terms>{_F}(?:\s*[+\-–−×x*/÷]\s*{_F})+)\s*\)"
+        ),
+    ),
     (
         "sum",
         True,

@@ -109,6 +109,18 @@ def _speaks_of(words: Sequence[tuple[str, int, int]], index: int) -> bool:
     )
 
 
+def _either(words: Sequence[tuple[str, int, int]]) -> bool:
+    """Whether two kinds of paper are offered for choice: "the agreement or opinion at issue"."""
+    plain = [word for word, _, _ in words]
+    return any(
+        word == "or"
+        and plain[at - 1] in DOCUMENT_TYPES
+        and any(following in DOCUMENT_TYPES for following in plain[at + 1 : at + 3])
+        for at, word in enumerate(plain)
+        if at
+    )
+
+
 def loose_titles(sentence: str, offset: int, infos: Sequence[DocumentInfo]) -> tuple[Named, ...]:
     """The documents a sentence speaks of without their full title; empty when none stands out.
 
@@ -124,6 +136,8 @@ def loose_titles(sentence: str, offset: int, infos: Sequence[DocumentInfo]) -> t
             kinds.setdefault(kind, (start, end))
         if word in DOCUMENT_TYPES and _speaks_of(words, index):
             kinds.setdefault(DOCUMENT_TYPES[word], (start, end))
+    if len(kinds) > 1 and _either(words):
+        return ()
     said = {word for word, _, _ in words} - FUNCTION_WORDS
     best: list[tuple[int, DocumentInfo, tuple[int, int]]] = []
     for info in infos:

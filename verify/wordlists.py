@@ -15,7 +15,8 @@ FUNCTION_WORDS = frozenset(
     zum zur im am ist war wurde worden hat haben sich auf aus bei nach vor bis für le la les un
     une des du de et ou à au aux en par pour sur dans est a été avait avoir être qui que se ce
     cette mr mrs ms miss dr prof herr frau mme 이었다 이었습니다 이다 입니다 였다 였습니다 은 는
-    이 가 을 를 의 에 자 일자 날 및 와 과 그 이후 이전 이날
+    이 가 을 를 의 에 자 일자 날 및 와 과 그 이후 이전 이날 である です でした だった ます ました
+    とする とし とされる ている
     """.split()
 )
 """Words that say nothing of an event (English, German, French)."""
@@ -26,10 +27,44 @@ REPORTING_WORDS = frozenset(
     reports reported note notes noted mention mentions mentioned describe describes described
     indicate indicates indicated show shows showed shown provide provides provided timeline entry
     chronology according find found finds set sets figure amount cite cites cited rely relies see
-    document source
+    document source matters aside relevant important notable exactly precisely specifically namely
+    entry item
     """.split()
 )
 """Words with which a reply introduces what a document says; they are the reply's own."""
+
+FRAME_WORDS = frozenset(
+    """
+    said stating states testified testifies testify testimony asked asks asking answered answers
+    answer replied replies responded responds argued argues wrote writes written explained explains
+    admitted admits conceded concedes acknowledged acknowledges told tells observed observes
+    remarked remarks agreed confirmed confirms insisted insists claimed claims added adds recalled
+    recalls swore declared declares warned maintained held holds holding read reads reading put
+    puts way words word text texts language wording phrase sentence sentences passage passages line
+    lines page pages pp paragraph paragraphs para section sections sec clause clauses article
+    articles art subsection exhibit exhibits ex docket dkt ecf doc tab footnote heading bates
+    part parts relevant pertinent full verbatim literally expressly explicitly plainly clearly
+    following quote quotes quoted quoting quotation excerpt excerpts extract contains contain
+    contained includes include included appears appear stands stand runs begins ends opens closes
+    goes continues recites recite specifies specify question questions witness deponent court
+    opinion counsel attorney author sender justice judge majority papers paper file files page pdf
+    argument hearing explicit point points phrase uses use used rely relies key context formula
+    out documents material title titled entitled dated above below quite answering
+    writing
+    heißt steht lautet wörtlich sagt schreibt bestimmt regelt erklärt dokument seite absatz satz
+    wortlaut akte es dit écrit prévoit stipule indique énonce déclare précise dispose selon pièce
+    article texte mentionne relevant
+    """.split()
+)
+"""Further words of an attribution ("On page 3 the witness testified: ..."): they say who or what
+speaks and where, and nothing of what happened."""
+
+FRAME_STEMS = (
+    "따르면 의하면 기재 규정 명시 진술 증언 약정 주장 적혀 되어 있다 있습니다 라고 고 하였 했 말 "
+    "답 문서 기록 계약서 조항 페이지 쪽 제 항 본문 문언 내용 記載 定め 規定 述べ 書かれ ある いう "
+    "によれば 契約書 頁 条 項 には では は と記 と定 と規 と述 という とある とされ"
+).split()
+"""The same for Korean and Japanese, as the first letters of a word."""
 
 NEGATIONS = frozenset(
     """

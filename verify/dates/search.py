@@ -245,7 +245,7 @@ class DateSearch:
         said = in_words(readings)
         if self._named:
             others = self._held([info for info in self._rest if supports_facts(info)], readings)
-            if others and (others[0].agreement.good or self.named.carried):
+            if others and (others[0].agreement.good or not self.named.exact):
                 exact = self.named.exact
                 return Judged(
                     verdict=Verdict.MISATTRIBUTED if exact else Verdict.CHECK,

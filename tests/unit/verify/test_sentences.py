@@ -164,7 +164,7 @@ def test_no_sentence_ends_inside_an_item(text: str, start: int, length: int) -> 
     [
         (ItemKind.NAME, SentenceClass.NO_SOURCE),  # knowing who proves nothing
         (ItemKind.RECORD_CITE, SentenceClass.INFERENCE),  # the page exists, no more
-        (ItemKind.QUOTE, SentenceClass.SUPPORTED),
+        (ItemKind.QUOTE, SentenceClass.INFERENCE),  # the sentence says more than it quotes
         (ItemKind.DATE, SentenceClass.SUPPORTED),
     ],
 )
