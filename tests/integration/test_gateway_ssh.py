@@ -178,6 +178,20 @@ async def test_program_that_will_not_go_and_its_own_children_are_made_to(box):
     await box.kill_worker()
 
 
+async def test_gateway_that_closes_leaves_no_program_behind(box):
+    await box.start_worker()
+    told = box.folder / "pids"
+    script = f"trap '' HUP TERM; sleep 1000 & echo $! $$ >> {told}; sleep 1000"
+    async with box.open_gateway(program=("/bin/sh", "-c", script)):
+        child = await asyncio.create_subprocess_exec(
+            *box.ssh("ask -"), stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+        )
+        await _until(lambda: told.exists() and len(told.read_text().split()) == 2)
+    assert not any(map(_runs, told.read_text().split()))
+    await child.communicate()
+    await box.kill_worker()
+
+
 def _runs(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"

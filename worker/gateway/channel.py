@@ -47,6 +47,7 @@ class Channel(asyncssh.SSHServerSession[bytes]):
         self,
         serve: Callable[[Channel], Awaitable[int]],
         closed: Callable[[Channel], None],
+        runs: Callable[[asyncio.Task[None]], None],
         drop: Callable[[asyncssh.SSHServerChannel[bytes]], DropBox] | None,
     ) -> None:
         """Joins the callbacks.
@@ -54,10 +55,12 @@ class Channel(asyncssh.SSHServerSession[bytes]):
         Args:
             serve: Serves the channel once it has asked for something; gives the exit status.
             closed: Told once when the channel is gone.
+            runs: Given the task that serves it, which may outlive the channel while it tidies up.
             drop: Makes the file drop for this channel; None means there is none.
         """
         self._serve = serve
         self._closed = closed
+        self._runs = runs
         self._make_drop = drop
         self._drop: DropBox | None = None
         self._sftp: SSHServerStreamSession[bytes] | None = None
@@ -116,6 +119,7 @@ class Channel(asyncssh.SSHServerSession[bytes]):
             self._sftp.session_started()
             return
         self._task = asyncio.create_task(self._run())
+        self._runs(self._task)
 
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
         if self._sftp is not None:

@@ -53,10 +53,11 @@ class Gateway:
         self.programs = Caps(total=settings.programs, each=settings.programs_per_user)
         self.doors: set[Door] = set()
         self.port = 0
+        self._running: set[asyncio.Task[None]] = set()
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[Gateway]:
-        """Listens until the block ends; then closes every connection.
+        """Listens until the block ends; then closes every connection and ends every program.
 
         Raises:
             BadRequest: A host key cannot be read.
@@ -109,7 +110,15 @@ class Gateway:
             for door in set(self.doors):
                 door.end("gateway_closing")
             await acceptor.wait_closed()
+            # A program may need to be made to go; left behind, it would outlive the gateway.
+            while self._running:
+                await asyncio.wait(self._running)
             _log.info("gateway.closed", port=self.port)
+
+    def runs(self, task: asyncio.Task[None]) -> None:
+        """Takes note of a task that must have ended before the gateway has."""
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
 
     async def _watch(self) -> None:
         """Ends the connections of keys that stopped working."""
@@ -203,7 +212,7 @@ class Door(asyncssh.SSHServer):
             _log.info("channel.capped", peer=self._peer)
             return False
         drop = self._drop if self._settings.drop is not None else None
-        channel = Channel(self._serve, self._channels.discard, drop)
+        channel = Channel(self._serve, self._channels.discard, self._gateway.runs, drop)
         self._channels.add(channel)
         return channel
 
