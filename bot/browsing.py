@@ -6,17 +6,20 @@ from collections.abc import Sequence
 from typing import Final
 
 from bot import listings
+from bot.boards import boards as boards_of
 from bot.conversation import Conversation
 from bot.documents import listed, page_and_name, pick
 from bot.misuse import Misuse
 from bot.slash import Name, Typed, needed
 from bot.sources import page_blocks
 from protocol.answers import Citation
-from protocol.errors import NotFound
+from protocol.errors import BadRequest, NotFound
 from protocol.ids import DocumentId, matter_id
 from protocol.jobs import (
+    BoardsAre,
     Documents,
     Forget,
+    GetBoards,
     Health,
     HealthIs,
     Job,
@@ -90,10 +93,11 @@ async def forget(talk: Conversation, typed: Typed) -> None:
 
 
 async def health(talk: Conversation, typed: Typed) -> None:
-    """The state of the worker's parts."""
+    """The state of the worker's parts, and the boards."""
     result = await talk.worker.call(Health())
     assert isinstance(result, HealthIs)
-    talk.front.show(listings.health(result, talk.front.look))
+    look, boards = talk.front.look, await _boards(talk)
+    talk.front.show(listings.health(result, look) + boards_of(boards, look))
 
 
 async def show_help(talk: Conversation, typed: Typed) -> None:
@@ -126,6 +130,15 @@ async def _page(
     shown = await talk.worker.call(request)
     assert isinstance(shown, SourcePage)
     talk.front.show(page_blocks(shown, place, talk.front.look))
+
+
+async def _boards(talk: Conversation) -> BoardsAre:
+    try:
+        result = await talk.worker.call(GetBoards())
+    except (BadRequest, NotFound):  # a worker of before
+        return BoardsAre(watched=False, boards=())
+    assert isinstance(result, BoardsAre)
+    return result
 
 
 async def _matters(talk: Conversation) -> tuple[Matter, ...]:

@@ -75,8 +75,14 @@ def state(answer: Answer, look: Look) -> str:
 
 def asked_line(answer: Answer, look: Look, asked: str) -> Block:
     """The command that this reply answers."""
-    said = asked or f"/{answer.kind} {answer.question}"
+    said = asked or line_of(answer)
     return paragraph(Piece(look.line(said), Tone.FAINT), hang=3)
+
+
+def line_of(answer: Answer) -> str:
+    """The command line that an answer answers; some kinds keep it whole as their question."""
+    said = answer.question
+    return said if said.startswith("/") else f"/{answer.kind} {said}".rstrip()
 
 
 def note_line(note: str, look: Look) -> Block:

@@ -245,6 +245,24 @@ class OpenSource(_Request, frozen=True, kw_only=True, tag="open"):
     page: int
 
 
+class KeepPlace(_Request, frozen=True, kw_only=True, tag="keep_place"):
+    """What this person is writing in a matter and how far he has read there.
+
+    Kept for his next window, wherever that opens; the newest one counts, so twice is harmless.
+    """
+
+    matter: MatterId
+    draft: str = ""
+    seen: JobId | None = None
+    """The newest job that had ended when he looked."""
+    pending: tuple[JobId, ...] = ()
+    """Older ones that had not."""
+
+
+class ListPlaces(_Request, frozen=True, kw_only=True, tag="places"):
+    """Where this person was, in every matter he may see."""
+
+
 class Forget(_Request, frozen=True, kw_only=True, tag="forget"):
     """Delete the turns of a conversation."""
 
@@ -291,6 +309,8 @@ AtOnceRequest = (
     | ListJobs
     | ListDocuments
     | OpenSource
+    | KeepPlace
+    | ListPlaces
     | Forget
     | Health
     | GetBoards
@@ -347,6 +367,12 @@ class Exported(_Result, frozen=True, kw_only=True, tag="exported"):
     sha256: str
 
 
+class Places(_Result, frozen=True, kw_only=True, tag="places"):
+    """Newest first; a matter in which he never was is missing."""
+
+    places: tuple[KeepPlace, ...]
+
+
 class HealthIs(_Result, frozen=True, kw_only=True, tag="health"):
     """Each part with its state: ok, degraded or down, and one sentence."""
 
@@ -375,6 +401,7 @@ Result = (
     | Documents
     | SourcePage
     | AnswerIs
+    | Places
     | Exported
     | HealthIs
     | BoardsAre

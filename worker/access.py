@@ -33,10 +33,12 @@ from protocol.jobs import (
     HoldBoard,
     HoldMatter,
     Ingest,
+    KeepPlace,
     LiftHold,
     ListDocuments,
     ListJobs,
     ListMatters,
+    ListPlaces,
     OpenSource,
     Request,
     ResumeBoard,
@@ -67,6 +69,7 @@ class Action(StrEnum):
 
 ACTION_OF: Final[dict[type[Request], Action]] = {
     ListMatters: Action.LOOK,
+    ListPlaces: Action.LOOK,
     Health: Action.LOOK,
     GetBoards: Action.LOOK,
     HoldBoard: Action.OPERATE,
@@ -76,6 +79,7 @@ ACTION_OF: Final[dict[type[Request], Action]] = {
     OpenSource: Action.READ,
     GetAnswer: Action.READ,
     Follow: Action.READ,
+    KeepPlace: Action.READ,
     Ask: Action.ASK,
     Find: Action.ASK,
     Summarize: Action.ASK,

@@ -37,10 +37,12 @@ from protocol.jobs import (
     HoldBoard,
     HoldMatter,
     Ingest,
+    KeepPlace,
     LiftHold,
     ListDocuments,
     ListJobs,
     ListMatters,
+    ListPlaces,
     OpenSource,
     Result,
     ResumeBoard,
@@ -60,6 +62,7 @@ from worker.handlers.decide import Gate
 from worker.handlers.edit import Edits
 from worker.handlers.look import Look
 from worker.handlers.operate import Operate
+from worker.handlers.place import Place
 from worker.handlers.work import Work
 from worker.heads import Heads
 from worker.holds import held_matters
@@ -262,6 +265,7 @@ class App:
         work = Work(office, router)
         look = Look(office, self.health)
         gate = Gate(office)
+        place = Place(office)
         engines = {name: board.engine for name, board in self._boards.items()}
         operate = Operate(office, guard, lambda: boards_now(guard, queue, engines, rates))
 
@@ -288,6 +292,8 @@ class App:
                 OpenSource: look.page,
                 GetAnswer: look.answer,
                 Forget: look.forget,
+                KeepPlace: place.keep,
+                ListPlaces: place.all,
                 Health: look.health,
                 Decide: gate.decide,
                 Export: gate.export,

@@ -7,6 +7,7 @@ the two leaves a scrap that the next attempt overwrites.
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import re
 import sqlite3
@@ -20,7 +21,7 @@ import msgspec
 from protocol.answers import Answer, Decision
 from protocol.errors import Conflict, Damaged, NotFound
 from protocol.ids import DocumentId, JobId, UserName
-from protocol.jobs import Decide, Edit, Export, WorkRequest
+from protocol.jobs import Decide, Edit, Export, KeepPlace, WorkRequest
 
 _NAMED: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
@@ -136,6 +137,17 @@ class WorkFile:
         """The pages that somebody has looked at."""
         rows = self._db.execute(self._sql["openings"], (person,)).fetchall()
         return frozenset((DocumentId(document), int(page)) for document, page in rows)
+
+    def put_place(self, user: UserName, place: KeepPlace, at: dt.datetime) -> None:
+        """Keeps where somebody was; ``at`` is in UTC."""
+        self._db.execute(self._sql["put_place"], (user, at.isoformat(), msgspec.json.encode(place)))
+
+    def place(self, user: UserName) -> tuple[dt.datetime, KeepPlace] | None:
+        """Where somebody was, and when; None when he never was here."""
+        row = self._db.execute(self._sql["get_place"], (user,)).fetchone()
+        if row is None:
+            return None
+        return dt.datetime.fromisoformat(row[0]), msgspec.json.decode(row[1], type=KeepPlace)
 
     def put_decision(self, request: Decide | Edit | Export, decision: Decision) -> None:
         values = (request.job, request.key, msgspec.json.encode(request))

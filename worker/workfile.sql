@@ -44,6 +44,18 @@ CREATE TABLE IF NOT EXISTS openings (
     page INTEGER NOT NULL,
     PRIMARY KEY (person, document, page)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS places (
+    user TEXT PRIMARY KEY,
+    at TEXT NOT NULL,
+    body BLOB NOT NULL
+) STRICT;
+
+-- name: put_place
+-- The newest one counts.
+INSERT OR REPLACE INTO places (user, at, body) VALUES (?, ?, ?);
+
+-- name: get_place
+SELECT at, body FROM places WHERE user = ?;
 
 -- name: put_request
 -- Written before its job, which names it by hash: a row without a job is a scrap, never a loss.

@@ -8,13 +8,13 @@ from typing import Final
 from textual.events import Key  # noqa: TID251 - the terminal's door
 from textual.widgets import Input  # noqa: TID251 - the terminal's door
 
-from bot import chat
+from bot import chat, render
 from bot.conversation import Conversation
 from bot.slash import Name, Typed, parse
 from bot.terminal import chosen
 from bot.terminal.checklist import Checklist, Question
 from bot.terminal.desk import Desk
-from bot.terminal.entries import Entry, line_of
+from bot.terminal.entries import Entry
 from bot.terminal.listing import Listing
 from bot.terminal.side import View
 from bot.terminal.views import Views
@@ -41,7 +41,7 @@ class Acts:
         if typed is None:
             return
         if typed.name is Name.QUIT:
-            desk.exit(0)
+            desk.action_leave()
         elif typed.name is Name.HELP:
             self.view(View.HELP, keep=True)
         elif desk.channel is None:
@@ -181,7 +181,7 @@ class Acts:
         entry = chosen.entry(self._desk)
         line = "" if entry is None else entry.line
         if entry is not None and entry.earlier and entry.answer is not None:
-            line = line_of(entry.answer)
+            line = render.line_of(entry.answer)
         typed = parse(line)
         if self._desk.channel is None or typed is None or typed.name in (Name.APPROVE, None):
             self._desk.note(self._desk.look.words("app.nothing_to_retry"))

@@ -77,6 +77,7 @@ class TerminalApp(Desk):
             self.composer.remember(event.line)
             self.composer.take("")
             self.acts.send(event.line)
+            self.keep_soon()
 
     def on_composer_typing(self, event: Composer.Typing) -> None:
         """Lists what may complete the line."""
@@ -193,7 +194,3 @@ class TerminalApp(Desk):
             self.composer.take("")
         else:
             self.note(self.look.words("app.leave"))
-
-    def action_leave(self) -> None:
-        """Leaves; jobs go on."""
-        self.exit(0)

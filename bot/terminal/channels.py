@@ -10,6 +10,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+import msgspec
+
 from bot import chat
 from bot.blocks import Line, Piece, Tone, lay_out, paragraph
 from bot.conversation import Frontend, Worker
@@ -18,7 +20,7 @@ from bot.outbox import Outbox
 from bot.terminal.entries import Entry, Talk
 from protocol.answers import Answer, ReviewState
 from protocol.ids import JobId
-from protocol.jobs import Job, Jobs, JobState, ListJobs
+from protocol.jobs import Job, Jobs, JobState, KeepPlace, ListJobs
 from protocol.record import DocumentInfo, Matter
 
 ENDED: Final = frozenset({JobState.DONE, JobState.FAILED, JobState.STOPPED})
@@ -29,6 +31,9 @@ _MOST_JOBS: Final = 200
 _NEWEST_JOBS: Final = 20
 """Jobs asked for when it is only looked at for what is new."""
 _LOADS_AT_ONCE: Final = 3
+MOST_KEPT_CHARS: Final = 60_000
+"""Of an unsent line; a frame to the worker holds 256 KiB."""
+_PENDING: Final = 200
 
 
 class Shared(NamedTuple):
@@ -75,6 +80,8 @@ class Channel:
         self._known: set[JobId] | None = None
         self._slots = asyncio.Semaphore(_LOADS_AT_ONCE)
         self._older = 0
+        self.place: KeepPlace | None = None
+        """Where this person was when the worker last heard of it."""
 
     # --- commands ---
 
@@ -127,7 +134,11 @@ class Channel:
         self.jobs = tuple(heard[ident] for ident in sorted(heard, reverse=True))
         ended = {job.id for job in self.jobs if job.state in ENDED}
         if self._known is None:
-            self._known = ended - set(self._shared.outbox.unfinished(self._key))
+            missed = set(self._shared.outbox.unfinished(self._key))
+            if self.place is not None:
+                seen, pending = self.place.seen or "", self.place.pending
+                missed |= {job for job in ended if job > seen or job in pending}
+            self._known = ended - missed
         new = ended - self._known
         if not self.opened:
             self.unread = len(new)
@@ -140,6 +151,20 @@ class Channel:
         since = max((job for job in shown if job), default="")
         for job in reversed([job for job in newest if job.id > since]):
             self._on_new(self, self._earlier(job))
+
+    def place_now(self) -> KeepPlace | None:
+        """Where this person is, to be kept; None before the channel knows its jobs."""
+        if self._known is None:
+            return self.place and msgspec.structs.replace(self.place, draft=self._kept_draft)
+        seen = max(self._known, default=None)
+        older = [job.id for job in self.jobs if seen is not None and job.id < seen]
+        pending = tuple(job for job in older if job not in self._known)[:_PENDING]
+        return KeepPlace(matter=self.matter.id, draft=self._kept_draft, seen=seen, pending=pending)
+
+    @property
+    def _kept_draft(self) -> str:
+        """What is being written; nothing of what is too long to be kept whole."""
+        return self.draft if len(self.draft) <= MOST_KEPT_CHARS else ""
 
     async def open(self) -> list[Entry]:
         """The entries of the newest jobs, oldest first; each fills itself once it is `run`.

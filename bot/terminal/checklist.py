@@ -14,8 +14,7 @@ from textual.widgets import Input, Static  # noqa: TID251 - the terminal's door
 from bot.blocks import lay_out
 from bot.findings import reason_question
 from bot.look import Look
-from bot.render import counts_line
-from bot.terminal.entries import line_of
+from bot.render import counts_line, line_of
 from bot.terminal.panes import to_acknowledge
 from bot.visible import one_line
 from protocol.answers import Answer

@@ -7,6 +7,7 @@ It shows what the worker holds and keeps nothing. What lines and keys do stands 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
@@ -26,6 +27,7 @@ from bot.terminal.channels import Channel, Shared
 from bot.terminal.checklist import Question
 from bot.terminal.composer import Composer
 from bot.terminal.entries import Entry
+from bot.terminal.keeping import KEEP_S, LAST_S, Keeper
 from bot.terminal.listing import Blocks, Listing
 from bot.terminal.side import Side
 from protocol.answers import Answer
@@ -75,6 +77,7 @@ class Desk(App[int]):
         """What ended the app, where it did not end well."""
         self._polls = 0
         self._note = ""
+        self._keeper = Keeper(start.worker)
         self.matters = Listing(ident="matters")
         self.messages = Listing(ident="messages", follows=True)
         self.side = Side()
@@ -116,6 +119,7 @@ class Desk(App[int]):
         self._head()
         self.spawn(self._begin(), instead="begin")
         self.set_interval(_POLL_S, self._poll)
+        self.set_interval(KEEP_S, self.keep_soon)
 
     async def _begin(self) -> None:
         try:
@@ -130,11 +134,17 @@ class Desk(App[int]):
 
     async def _open_first(self) -> None:
         await self._list_matters()
+        places = await self._keeper.places()
+        for channel in self.channels:
+            if channel.place is None and (place := places.get(channel.matter.id)) is not None:
+                channel.place, channel.draft = place, place.draft
         if not self.channels:
             text = self.look.words("chat.no_matters")
             self.messages.put([Blocks([paragraph(Piece(text))])])
             return
         wanted = [c for c in self.channels if c.matter.id == self.start.matter]
+        if not wanted:
+            wanted = [c for c in self.channels if c.matter.id == next(iter(places), "")]
         if not wanted:
             for channel in self.channels:
                 await channel.look_in()
@@ -174,8 +184,9 @@ class Desk(App[int]):
         """Shows a channel; what was being written in the one before stays there."""
         if self.channel is not None:
             self.channel.draft = self.composer.text
-        elif not channel.draft:
-            channel.draft = self.composer.text
+        elif self.composer.text:  # typed before the first channel stood
+            kept = f"{channel.draft}\n" if channel.draft else ""
+            channel.draft = kept + self.composer.text
         self.channel = channel
         self.close_side()
         self.screen.remove_class("listing")
@@ -191,8 +202,12 @@ class Desk(App[int]):
                 return
             for entry in reversed(made):
                 self.spawn(channel.fill(entry), entry)
+        missed = channel.unread
         channel.read()
         self.matters.renewed(channel)
+        self.spawn(self._keeper.keep(self.channels, channel))
+        if missed:
+            self.note(self.look.words("app.missed", count=missed))
         if self.channel is channel:
             hint = self.look.words("chat.hello_here", user=self.look.line(self.start.user))
             empty = [Blocks([paragraph(Piece(hint, Tone.FAINT))])]
@@ -300,6 +315,30 @@ class Desk(App[int]):
             return  # the head says that the line is lost; a command would say more
         self.matters.renewed(channel)
         self.looked_in(channel)
+
+    # --- what the worker keeps of this window ---
+
+    def keep_soon(self) -> None:
+        """Has the worker keep what changed, beside the keys."""
+        if self.channel is not None and self.start.up():
+            self.channel.draft = self.composer.text
+            self.spawn(self._keeper.keep(self.channels))
+
+    async def keep_last(self) -> None:
+        """The same before the window closes; it waits for the worker, but not long."""
+        if self.channel is not None and self.start.up():
+            self.channel.draft = self.composer.text
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LAST_S):
+                    await self._keeper.keep(self.channels)
+
+    def action_leave(self) -> None:
+        """Leaves; jobs go on, and what is being written is kept."""
+        self.spawn(self._leave(), instead="leave")
+
+    async def _leave(self) -> None:
+        await self.keep_last()
+        self.exit(0)
 
     def close_side(self) -> None:
         """Closes what stands beside the messages."""

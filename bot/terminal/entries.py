@@ -153,13 +153,7 @@ class Talk(Conversation):
             return
         self.answer, self.job = answer, answer.job
         title = self.matter.title if self.matter and self.matter.id == answer.matter else ""
-        self.front.reply(answer, title, _short(asked or line_of(answer)))
-
-
-def line_of(answer: Answer) -> str:
-    """The command line that an answer answers; some kinds keep it whole as their question."""
-    said = answer.question
-    return said if said.startswith("/") else f"/{answer.kind} {said}".rstrip()
+        self.front.reply(answer, title, _short(asked or render.line_of(answer)))
 
 
 def _short(asked: str) -> str:

@@ -34,6 +34,8 @@ class ScriptedWorker:
         """A result, an exception, or what makes one of a request, by the kind of request."""
         self.jobs: dict[MatterId, tuple[ask.Job, ...]] = {}
         self.bodies: dict[JobId, list[ev.EventBody]] = {}
+        self.places: dict[MatterId, ask.KeepPlace] = {}
+        """Where the person was, the newest last."""
         self.gate = asyncio.Event()
         self.gate.set()
 
@@ -42,6 +44,12 @@ class ScriptedWorker:
         self.sent.append(request)
         if isinstance(request, ask.ListJobs):
             return ask.Jobs(jobs=self.jobs.get(request.matter, ()))
+        if isinstance(request, ask.KeepPlace):
+            self.places.pop(request.matter, None)
+            self.places[request.matter] = request
+            return ask.Done()
+        if isinstance(request, ask.ListPlaces):
+            return ask.Places(places=tuple(self.places.values())[::-1])
         result = self.results[type(request)]
         if callable(result):
             result = result(request)

@@ -16,6 +16,7 @@ HELP: Final = """\
 secondchair, over SSH
 
   ssh HOST                                 the chat
+  ssh -t HOST chat --plain                 the chat line by line: screen readers, scrollback
   ssh HOST ask --matter M-XXXX -           a question from standard input
   ssh HOST find --matter M-XXXX -          passages for the words on standard input
   sftp HOST                                files: put into <matter>/inbox, get from <matter>/out
@@ -37,12 +38,15 @@ def parse(command: str) -> tuple[str, ...] | None:
         return None
     if words in (["help"], ["--help"]):
         return ()
-    if not words or words[0] not in {"ask", "find"}:
+    if words[:1] == ["chat"]:
+        return _arguments("chat", words[1:], {"--plain"})
+    if words[:1] not in (["ask"], ["find"]):
         return None
-    return _arguments(words[0], words[1:])
+    given = _arguments(words[0], words[1:], {"--json", "-"})
+    return given if given is not None and "-" in given else None
 
 
-def _arguments(verb: str, words: list[str]) -> tuple[str, ...] | None:
+def _arguments(verb: str, words: list[str], flags: set[str]) -> tuple[str, ...] | None:
     given: list[str] = [verb]
     seen: set[str] = set()
     rest = iter(words)
@@ -55,8 +59,8 @@ def _arguments(verb: str, words: list[str]) -> tuple[str, ...] | None:
             if not _MATTER.fullmatch(matter):
                 return None
             given += [word, matter]
-        elif word in {"--json", "-"}:
+        elif word in flags:
             given.append(word)
         else:
             return None
-    return tuple(given) if "-" in seen else None
+    return tuple(given)

@@ -19,7 +19,7 @@ from bot.outbox import Outbox
 from protocol import events as ev
 from protocol import jobs as ask
 from protocol.answers import ItemKind, ReviewState, Verdict
-from protocol.errors import Conflict, ErrorValue, NotFound, Refused, Unavailable
+from protocol.errors import BadRequest, Conflict, ErrorValue, NotFound, Refused, Unavailable
 from protocol.ids import DocumentId, JobId, MatterId, UserName
 from protocol.record import (
     Coverage,
@@ -175,6 +175,7 @@ def worker(answer):
         ask.Forget: ask.Done(),
         ask.Export: ask.Exported(name="a.md", size_bytes=1_234, sha256="b" * 64),
         ask.Health: ask.HealthIs(parts={"engine": ("degraded", "small model only")}),
+        ask.GetBoards: BadRequest("this worker does not do that"),
     }
     for kind in (
         ask.Ask,

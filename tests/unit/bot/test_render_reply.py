@@ -12,7 +12,7 @@ from bot.blocks import plain
 from bot.failures import error_blocks, stopped
 from bot.findings import finding_line
 from bot.look import ASCII, Look, zone
-from bot.render import counts, reply
+from bot.render import asked_line, counts, reply
 from protocol.answers import (
     Decision,
     ItemKind,
@@ -439,3 +439,17 @@ def test_an_error_says_what_was_kept_what_next_and_an_id(look):
 def test_a_stopped_job_says_so(look):
     got = plain(stopped("J-0DV3K9Q2A-7F3K", look), look.width)
     assert got == " ≈ STOPPED  J-0DV3K9Q2A-7F3K was stopped on request.\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "question", "line"),
+    [
+        ("extract", "/extract dates", "/extract dates"),
+        ("ask", "When?", "/ask When?"),
+        ("summarize", "", "/summarize"),
+    ],
+)
+def test_a_stored_reply_names_its_line_once(make_answer, look, kind, question, line):
+    answer = make_answer("Nothing.", kind=kind, question=question)
+    (piece,) = [p for sentence in asked_line(answer, look, "").sentences for p in sentence]
+    assert piece.text == line

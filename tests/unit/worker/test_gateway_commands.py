@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from worker.gateway.caps import Caps
 from worker.gateway.commands import parse
 
-GIVEN = {"ask", "find", "--fd", "--matter", "--json", "-"}
+GIVEN = {"ask", "find", "chat", "--fd", "--matter", "--json", "--plain", "-"}
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,14 @@ GIVEN = {"ask", "find", "--fd", "--matter", "--json", "-"}
         ("ask what did she know", None),
         ("ask --matter M-7F3K", None),
         # nothing that reaches further
-        ("chat", None),
+        ("chat", ("chat",)),
+        ("chat --plain", ("chat", "--plain")),
+        ("chat --plain --matter M-7F3K", ("chat", "--plain", "--matter", "M-7F3K")),
+        ("chat --fd 3", None),
+        ("chat --config /etc/passwd", None),
+        ("chat --plain --plain", None),
+        ("chat -", None),
+        ("ask --plain -", None),
         ("ask --fd 3 -", None),
         ("ask --config /etc/passwd -", None),
         ("ask --matter ../M-7F3K -", None),

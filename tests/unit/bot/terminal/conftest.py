@@ -103,6 +103,7 @@ def worker(answer):
         ask.Cancel: ask.Done(),
         ask.Export: ask.Exported(name="a.md", size_bytes=1_234, sha256="b" * 64),
         ask.Health: ask.HealthIs(parts={"board A": ("degraded", "82 °C")}),
+        ask.GetBoards: ask.BoardsAre(watched=False, boards=()),
     }
     for kind in (ask.Ask, ask.Find, ask.Summarize, ask.Extract):
         made.results[kind] = ask.Accepted(job=JOB, last_seq=1)
