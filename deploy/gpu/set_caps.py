@@ -93,7 +93,12 @@ def main(arguments: list[str] | None = None) -> int:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         return _stop("the boards file is not TOML")
     driver = Driver()
-    wanted = [(board, uuid) for board in declared.get("board", []) for uuid in board["gpus"]]
+    own = {card["uuid"]: card for card in declared.get("card", [])}
+    wanted = [
+        (board | own.get(uuid, {}), uuid)
+        for board in declared.get("board", [])
+        for uuid in board["gpus"]
+    ]
     cards = _waited(driver, [uuid for _, uuid in wanted], given.wait)
     rows = [_one(driver, board, uuid, cards[uuid], dry_run=given.dry_run) for board, uuid in wanted]
     for row in rows:

@@ -9,6 +9,13 @@
     power_limit_w = 180
     sm_clock_cap_mhz = 1522
 
+    [board.thresholds]      # for every card of the board above; what is not said keeps its default
+    slowdown_margin_c = 5
+
+    [[card]]                # one card that differs from its board
+    uuid = "GPU-..."
+    link_width = 4
+
     [[supply]]
     name = "left"
     rating_w = 1600
@@ -24,6 +31,7 @@ import msgspec
 
 from protocol.errors import BadRequest
 from worker.boards import Box, known
+from worker.boards.thresholds import Thresholds
 
 
 class DeclaredBoard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -37,6 +45,19 @@ class DeclaredBoard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     power_limit_w: int | None = None
     sm_clock_cap_mhz: int | None = None
     """The graphics clock that a start-up unit locks; the driver cannot be asked for it."""
+    thresholds: Thresholds | None = None
+    """Where readings of its cards become verdicts; the defaults where it is not given."""
+
+
+class DeclaredCard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One card that differs from its board; what is not given is as the board says."""
+
+    uuid: str
+    link_width: int | None = None
+    power_limit_w: int | None = None
+    sm_clock_cap_mhz: int | None = None
+    thresholds: Thresholds | None = None
+    """In place of the board's, as a whole."""
 
 
 class Supply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,6 +74,7 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The boards file."""
 
     board: tuple[DeclaredBoard, ...] = ()
+    card: tuple[DeclaredCard, ...] = ()
     supply: tuple[Supply, ...] = ()
     driver_branch: int = 580
     """The branch this box should run; the last one for Volta."""
@@ -60,16 +82,25 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Speed the host's memory should run at, in million transfers a second."""
 
     def of(self, uuid: str) -> DeclaredBoard | None:
-        """The board a card is declared on."""
-        return next((board for board in self.board if uuid in board.gpus), None)
+        """The board a card is declared on, with what is said of that card alone."""
+        board = next((board for board in self.board if uuid in board.gpus), None)
+        card = next((card for card in self.card if card.uuid == uuid), None)
+        if board is None or card is None:
+            return board
+        own = {
+            field: value
+            for field in DeclaredCard.__struct_fields__[1:]
+            if (value := getattr(card, field)) is not None
+        }
+        return msgspec.structs.replace(board, **own)
 
 
 def load_declared(path: Path) -> Declared:
     """The boards file; an empty one where there is none.
 
     Raises:
-        BadRequest: It is not TOML, or a key is unknown or wrong; a card is on two boards, or two
-            boards have one name. Values are not repeated.
+        BadRequest: It is not TOML, or a key is unknown or wrong; a card is on two boards or on
+            none, or two boards have one name. Values are not repeated.
     """
     try:
         declared = msgspec.toml.decode(path.read_bytes(), type=Declared)
@@ -83,6 +114,9 @@ def load_declared(path: Path) -> Declared:
     cards = [uuid for board in declared.board for uuid in board.gpus]
     if len(set(cards)) != len(cards):
         raise BadRequest("the boards file: a card stands on two boards")
+    own = [card.uuid for card in declared.card]
+    if len(set(own)) != len(own) or not set(own) <= set(cards):
+        raise BadRequest("the boards file: a [[card]] is given twice or stands on no board")
     names = [board.name for board in declared.board]
     if len(set(names)) != len(names):
         raise BadRequest("the boards file: two boards have the same name")
@@ -112,7 +146,7 @@ def as_declared(box: Box) -> Declared:
 def as_toml(declared: Declared) -> str:
     """The file's text, without what is not set."""
     plain = msgspec.to_builtins(declared)
-    for table in ("board", "supply"):
+    for table in ("board", "card", "supply"):
         plain[table] = [
             {key: value for key, value in row.items() if value is not None} for row in plain[table]
         ]

@@ -6,28 +6,7 @@ import msgspec
 
 from worker.boards import Gpu, Severity, known
 from worker.boards.declared import DeclaredBoard
-
-
-class Thresholds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a reading becomes a verdict."""
-
-    power_warn: float = 1.05
-    """Times the limit in force."""
-    power_pause: float = 1.10
-    power_pause_once: float = 1.25
-    power_readings: int = 3
-    power_within_s: float = 10.0
-    clock_slack_mhz: int = 8
-    clock_hold_s: float = 30.0
-    width_readings: int = 3
-    throttle_hold_s: float = 5.0
-    soft_heat_hold_s: float = 60.0
-    operating_margin_c: int = 3
-    slowdown_margin_c: int = 2
-    heat_readings: int = 3
-    corrected_an_hour: int = 100
-    link_errors_hold_s: float = 600.0
-    failed_readings: int = 3
+from worker.boards.thresholds import Thresholds as Thresholds
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +54,7 @@ def expected_of(gpu: Gpu, board: DeclaredBoard | None) -> Expected:
         slowdown_c=known(gpu.slowdown_c),
         operating_most_c=known(gpu.operating_most_c),
         memory_most_c=known(gpu.memory_most_c),
+        thresholds=(board.thresholds if board else None) or Thresholds(),
     )
 
 

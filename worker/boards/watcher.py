@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from protocol.errors import AppError
-from worker.boards import Box, HostMemory, Sample, Samples, Severity, Trouble
+from worker.boards import Box, Gpu, HostMemory, Sample, Samples, Severity, Trouble
 from worker.boards.declared import Declared
 from worker.boards.health import Change, Health, resumed
 from worker.boards.host import (
@@ -30,7 +30,7 @@ from worker.boards.host import (
 )
 from worker.boards.probe import Probe
 from worker.boards.topology import make_box
-from worker.boards.verdicts import Thresholds, Verdict, expected_of
+from worker.boards.verdicts import Expected, Thresholds, Verdict, expected_of
 
 _AER_A_MINUTE: Final = 10
 _CORRECTED_AN_HOUR: Final = 10
@@ -67,7 +67,7 @@ class Watcher:
             fresh_s: Seconds after which the probe's child is replaced: only a new one notices that
                 the driver's files were exchanged under a running box.
             counts_s: Seconds between looks at the bus and memory counters.
-            thresholds: For every card, in place of the defaults.
+            thresholds: For every card, in place of what the boards file says.
             kernel_lines: New lines of the kernel's log; ``/dev/kmsg`` where None.
             unclean_start: The box came up after a reset without a clean stop: every board starts
                 paused until an operator confirms.
@@ -80,7 +80,7 @@ class Watcher:
         self._fresh_s = fresh_s
         self._counts_s = counts_s
         self._fresh_at = time.monotonic() + fresh_s
-        self._thresholds = thresholds or Thresholds()
+        self._thresholds = thresholds
         self._clean_s = clean_s
         self._sys = sys
         self._log = KernelLog() if kernel_lines is None else None
@@ -127,14 +127,7 @@ class Watcher:
         self._counts = self._memory = (time.monotonic(), read_counts(self._by_pci, self._sys))
         self.health = Health(
             self._homes(self.box),
-            {
-                gpu.uuid: msgspec.structs.replace(
-                    expected_of(gpu, self._declared.of(gpu.uuid)),
-                    thresholds=self._thresholds,
-                    reset_lately=self._unclean_start,
-                )
-                for gpu in found.gpus
-            },
+            {gpu.uuid: self._expected(gpu) for gpu in found.gpus},
             clean_s=self._clean_s,
         )
         now = time.monotonic()
@@ -198,6 +191,14 @@ class Watcher:
         free = [name for name in self._held if name not in self.health.paused]
         self._held = ()
         await self._tell(resumed(name, "the driver answers again", now) for name in free)
+
+    def _expected(self, gpu: Gpu) -> Expected:
+        expected = expected_of(gpu, self._declared.of(gpu.uuid))
+        return msgspec.structs.replace(
+            expected,
+            thresholds=self._thresholds or expected.thresholds,
+            reset_lately=self._unclean_start,
+        )
 
     def _homes(self, box: Box) -> dict[str, list[str]]:
         """Boards and their cards: as declared where they are, so that a lost card has a home."""

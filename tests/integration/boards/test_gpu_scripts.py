@@ -91,6 +91,15 @@ def test_a_card_that_says_yes_and_does_nothing_is_found_by_reading_back(caps):
     assert [row["wrong"] for key, row in rows.items() if key != "9"] == [[]] * 11
 
 
+def test_a_card_of_its_own_kind_gets_its_own_limit(caps):
+    with caps.boards.open("a", encoding="utf-8") as file:
+        file.write(f'\n[[card]]\nuuid = "{caps.box.uuids[3]}"\npower_limit_w = 160\n')
+    said, rows = caps()
+    assert said.returncode == 0
+    assert rows["3"]["set"] == ["160 W", "at most 1522 MHz"]
+    assert rows["2"]["set"] == ["180 W", "at most 1522 MHz"]
+
+
 def test_a_limit_the_card_does_not_take_is_not_tried(caps):
     text = caps.boards.read_text("utf-8").replace("power_limit_w = 180", "power_limit_w = 90")
     caps.boards.write_text(text, "utf-8")
