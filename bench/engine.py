@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.canary import ANSWER_TOKENS, Campaign, Seen, run_campaign
+from bench.engine_ahead import measure_ahead
 from bench.engine_path import measure_path
 from bench.harness import Arguments, Result
 from bench.raw_server import raw_server
@@ -99,6 +100,7 @@ async def _run(sizes: Sizes, seed: int) -> Result:
     with tempfile.TemporaryDirectory(prefix="sc-bench-") as scratch:
         folder = Path(scratch)
         await _reuse(result, sizes, folder, seed)
+        await measure_ahead(result)
         await _cancels(result, sizes)
         await measure_path(result, pairs=sizes.pairs, cancels=sizes.cancels)
         await _wall(result, sizes, folder, seed)

@@ -51,12 +51,11 @@ from protocol.jobs import (
 )
 from rag.embedding import Embedder, ModelEmbedder, default_model_folder
 from worker.anchors import anchored
+from worker.app_boards import open_board, start_board
 from worker.audit import SEAL_TAG
 from worker.boards.declared import load_declared
-from worker.boards.model_file import read_header
 from worker.config import Settings
-from worker.engine import EngineSettings, State, bundled_model, open_engine, speeds
-from worker.engine.builds import build_notes
+from worker.engine import State
 from worker.handlers import Office
 from worker.handlers.decide import Gate
 from worker.handlers.edit import Edits
@@ -72,9 +71,8 @@ from worker.keeping.migrations import refuse_unfit
 from worker.logs import Log
 from worker.pipeline import Board, Pipeline
 from worker.proof import Proof
-from worker.read_ahead import ReadAhead
 from worker.registry import RegistryFile
-from worker.router import Router, is_extractive
+from worker.router import Router
 from worker.service import Caller, Handlers
 from worker.service.server import Server
 from worker.shelf import Shelf
@@ -171,7 +169,7 @@ class App:
             stack.push_async_callback(shelf.close)
             heads = Heads(settings.whole_record_tokens, settings.answer_tokens)
             for board in settings.board_settings():
-                self._boards[board.name] = _board(settings, board, run, shelf, heads)
+                self._boards[board.name] = open_board(settings, board, run, shelf, heads, queue)
                 self._proofs[board.name] = Proof(self._boards[board.name].engine)
                 stack.push_async_callback(self._boards[board.name].engine.stop)
             stack.push_async_callback(self._end_starts)
@@ -196,7 +194,8 @@ class App:
             await server.start()
             stack.push_async_callback(server.stop)
             self._starts = [
-                asyncio.create_task(_start(name, board)) for name, board in self._boards.items()
+                asyncio.create_task(start_board(name, board))
+                for name, board in self._boards.items()
             ]
             self._starts += [
                 asyncio.create_task(board.ahead.run())
@@ -338,47 +337,6 @@ class App:
 
     def _why(self, board: str) -> tuple[str, ...]:
         return self._guard.why(board) if self._guard and board in self._boards else ()
-
-
-def _board(
-    settings: Settings, board: EngineSettings, run: Path, shelf: Shelf, heads: Heads
-) -> Board:
-    model = board.model
-    if model is None and board.engine in ("llama_server", "llama_python"):
-        model = bundled_model()
-    size = read_header(model).parameters / 1e9 if model is not None else None
-    placed = msgspec.structs.replace(
-        board,
-        run_folder=board.run_folder or run / f"engine-{board.name}",
-        state_file=build_notes(settings.state, board),
-        speeds_file=board.speeds_file or settings.state / "engines" / speeds.FILE,
-    )
-    engine, ready = open_engine(placed), asyncio.Event()
-    speed = speeds.Speed(placed.speeds_file, board.name, engine)
-    ahead = None
-    if not is_extractive(settings, size):
-        ahead = ReadAhead(
-            board.name,
-            engine=engine,
-            ready=ready,
-            heads=heads,
-            shelf=shelf,
-            matters=matters_folder(settings),
-            slot_bytes=int(board.slot_files_gib * 1024**3),
-            speed=speed,
-        )
-    return Board(engine=engine, billion_parameters=size, ready=ready, speed=speed, ahead=ahead)
-
-
-async def _start(name: str, board: Board) -> None:
-    """Starts an engine; a failed start is shown by `health`, and jobs go on without a model."""
-    try:
-        await board.engine.start()
-        _LOG.info("engine.ready", board=name)
-    except AppError as error:
-        _LOG.warning("engine.away", board=name, code=error.code)
-    finally:
-        board.ready.set()
 
 
 async def _with_reason(office: Office, event: Event, matter: MatterId) -> Event:

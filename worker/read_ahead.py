@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
@@ -28,9 +28,15 @@ from worker.shelf import Held, Shelf
 _LOG: Final = Log("read_ahead")
 _CLOSED_EVERY_S: Final = 60.0
 """Between looks for matters that were closed while the engine holds something of them."""
+_PAUSED_S: Final = 2.0
+"""Between looks whether a paused board may work again."""
 _REUSED_SHARE: Final = 0.5
 """Of a head that the engine has just read, at least so much must be found again."""
 _NOTHING: Final = ("", 0)
+
+
+async def _always() -> bool:
+    return True
 
 
 class ReadAhead:
@@ -45,6 +51,7 @@ class ReadAhead:
         matters: The folder of all matters.
         slot_bytes: Disk that all slot files may take.
         speed: Told how fast a head was read.
+        may_work: Whether the board may work now: one that health paused reads nothing either.
     """
 
     def __init__(
@@ -58,6 +65,7 @@ class ReadAhead:
         matters: Path,
         slot_bytes: int,
         speed: Speed | None = None,
+        may_work: Callable[[], Awaitable[bool]] = _always,
     ) -> None:
         self._board = board
         self._engine = engine
@@ -67,6 +75,7 @@ class ReadAhead:
         self._matters = matters
         self._slot_bytes = slot_bytes
         self._speed = speed
+        self._may_work = may_work
         self._wanted: dict[MatterId, None] = {}  # in the order of asking, newest last
         self._asked = asyncio.Event()
         self._quiet = asyncio.Event()
@@ -108,6 +117,9 @@ class ReadAhead:
                         await self._asked.wait()
                 except TimeoutError:
                     await self._forget_closed()
+                    continue
+                if not await self._may_work():
+                    await asyncio.sleep(_PAUSED_S)
                     continue
                 await self._quiet.wait()
                 await self._read_newest()

@@ -1,0 +1,93 @@
+"""The boards of a running worker, built and started: a part of `worker.app`, which alone calls it.
+
+A board is an engine with what is known of its model: its size decides who words a reply, its speed
+what an ETA says, and reading ahead keeps a short record in it between questions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from protocol.errors import AppError
+from worker.boards.model_file import read_header
+from worker.config import Settings
+from worker.engine import EngineSettings, bundled_model, open_engine, speeds
+from worker.engine.builds import build_notes
+from worker.heads import Heads
+from worker.jobs import JobQueue
+from worker.logs import Log
+from worker.pipeline import Board
+from worker.read_ahead import ReadAhead
+from worker.router import is_extractive
+from worker.shelf import Shelf
+
+_LOG: Final = Log("app")
+
+
+def open_board(
+    settings: Settings,
+    board: EngineSettings,
+    run: Path,
+    shelf: Shelf,
+    heads: Heads,
+    queue: JobQueue,
+) -> Board:
+    """A board with its engine, not yet started.
+
+    Args:
+        settings: The worker's.
+        board: The board's.
+        run: The worker's run folder.
+        shelf: The matters.
+        heads: Makes the heads that are read ahead.
+        queue: Says whether the board is paused.
+
+    Raises:
+        BadRequest: The engine's settings lack what it needs.
+        Unavailable: Its package or the bundled model is not installed.
+    """
+    model = board.model
+    if model is None and board.engine in ("llama_server", "llama_python"):
+        model = bundled_model()
+    size = read_header(model).parameters / 1e9 if model is not None else None
+    placed = msgspec.structs.replace(
+        board,
+        run_folder=board.run_folder or run / f"engine-{board.name}",
+        state_file=build_notes(settings.state, board),
+        speeds_file=board.speeds_file or settings.state / "engines" / speeds.FILE,
+    )
+    engine, ready = open_engine(placed), asyncio.Event()
+    speed = speeds.Speed(placed.speeds_file, board.name, engine)
+
+    async def may_work() -> bool:
+        return not any(info.paused for info in await queue.boards() if info.name == board.name)
+
+    ahead = None
+    if not is_extractive(settings, size):
+        ahead = ReadAhead(
+            board.name,
+            engine=engine,
+            ready=ready,
+            heads=heads,
+            shelf=shelf,
+            matters=settings.state / "matters",
+            slot_bytes=int(board.slot_files_gib * 1024**3),
+            speed=speed,
+            may_work=may_work,
+        )
+    return Board(engine=engine, billion_parameters=size, ready=ready, speed=speed, ahead=ahead)
+
+
+async def start_board(name: str, board: Board) -> None:
+    """Starts an engine; a failed start is shown by `health`, and jobs go on without a model."""
+    try:
+        await board.engine.start()
+        _LOG.info("engine.ready", board=name)
+    except AppError as error:
+        _LOG.warning("engine.away", board=name, code=error.code)
+    finally:
+        board.ready.set()
