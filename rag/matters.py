@@ -50,6 +50,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     custodians: dict[str, str] = {}
     designations: dict[str, str] = {}
     privileged: tuple[str, ...] = ()
+    admitted: tuple[str, ...] = ()
+    """Files that a person has admitted although they could not be looked through."""
     languages: tuple[str, ...] = ("eng",)
     """Languages of OCR, by tesseract's names."""
 

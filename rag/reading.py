@@ -50,7 +50,10 @@ def read_waiting(matter: OpenMatter, *, reader: Reader, on_progress: OnProgress 
                 IngestProgress(stage="reading", done=at, total=len(waiting), page=done, pages=pages)
             )
 
-        options = LoadOptions(languages=matter.manifest.languages, on_page=page)
+        manifest = matter.manifest
+        options = LoadOptions(
+            languages=manifest.languages, admitted=name in manifest.admitted, on_page=page
+        )
         _read_file(matter, name, sha, reader, options)
     on_progress(IngestProgress(stage="reading", done=len(waiting), total=len(waiting)))
 

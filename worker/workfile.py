@@ -11,7 +11,7 @@ import datetime as dt
 import hashlib
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Final
@@ -96,6 +96,25 @@ class WorkFile:
         if decision is None or decision.answer_sha256 != answer.text_sha256:
             return answer  # a decision on another text is void
         return msgspec.structs.replace(answer, review=decision.state, decision=decision)
+
+    def answers_from(self, documents: Collection[DocumentId]) -> tuple[Answer, ...]:
+        """Every answer in which one of these documents is named, with its newest decision."""
+        names = [name.encode() for name in documents]
+        found = [
+            msgspec.json.decode(body, type=Answer).job
+            for (body,) in self._db.execute(self._sql["all_answers"])
+            if any(name in body for name in names)
+        ]
+        return tuple(self.answer(job) for job in found)
+
+    def forget_words(self, documents: Collection[DocumentId], jobs: Collection[JobId]) -> None:
+        """Deletes steps made from documents, and the live text and turns of jobs; answers stay."""
+        for document in documents:
+            self._db.execute(self._sql["forget_notes_of"], (f"document.{document}",))
+        for job in jobs:
+            self._db.execute(self._sql["drop_parts"], (job,))
+            self._db.execute(self._sql["forget_turn"], (job,))
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def put_part(self, job: JobId, attempt: int, part: int, text: str) -> None:
         self._db.execute(self._sql["put_part"], (job, attempt, part, text))

@@ -100,6 +100,16 @@ SELECT question, reply FROM turns WHERE conversation = ? ORDER BY job DESC LIMIT
 -- name: forget_turns
 DELETE FROM turns WHERE conversation = ?;
 
+-- name: all_answers
+SELECT body FROM answers ORDER BY job;
+
+-- name: forget_notes_of
+-- The words of steps that were made from one document.
+DELETE FROM notes WHERE name = ?;
+
+-- name: forget_turn
+DELETE FROM turns WHERE job = ?;
+
 -- name: put_opening
 -- Who looked at which page of the record; a second look adds nothing.
 INSERT OR IGNORE INTO openings (person, document, page) VALUES (?, ?, ?);

@@ -22,6 +22,9 @@ class LoadOptions:
     """Longest time for one page."""
     hidden_scan: bool = True
     """Whether pages are looked through for text a person cannot see. Off only for measuring."""
+    admitted: bool = False
+    """Whether somebody has admitted this file by hand: a page on which the scan for hidden text
+    fails is then read without it, and marked so that nothing on it is green."""
     second_reader: bool = True
     """Whether a second reader counts each page's words."""
     tool_seconds: float = 60.0

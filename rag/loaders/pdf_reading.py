@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 from protocol.record import Reading
 from rag.loaders import labels, scan, second, transcript
@@ -43,8 +44,7 @@ def read(data: bytes, name: str, options: LoadOptions) -> Draft:
             except MemoryError:
                 raise
             except Exception as error:  # what is not looked through is not admitted as text
-                name = type(error).__name__
-                made = PageDraft.unread(f"the page is damaged and could not be checked ({name})")
+                made = _unchecked(file, index, options, type(error).__name__)
             made.label = file.label(index)
             draft.pages.append(made)
             options.done(index + 1, file.pages)
@@ -61,6 +61,23 @@ def read(data: bytes, name: str, options: LoadOptions) -> Draft:
     transcript.mark(draft.pages)
     labels.mark(draft)
     return draft
+
+
+def _unchecked(file: PdfFile, index: int, options: LoadOptions, error: str) -> PageDraft:
+    """A page on which the check failed: not read, unless a person has admitted the file."""
+    if options.admitted:
+        try:
+            with file.page(index) as page:
+                made = read_page(page, replace(options, hidden_scan=False))
+        except MemoryError:
+            raise
+        except Exception as again:  # it is the page itself that cannot be read
+            error = type(again).__name__
+        else:
+            made.readers_disagree = True
+            made.reason = "admitted by hand: it could not be looked through for hidden text"
+            return made
+    return PageDraft.unread(f"the page is damaged and could not be checked ({error})")
 
 
 def read_page(page: PdfPage, options: LoadOptions) -> PageDraft:

@@ -29,6 +29,7 @@ _COMMANDS: Final = {
     "models": ("worker.cli.models", "The weights of this box: list, add, pull, verify, remove."),
     "measure": ("worker.cli.measure", "How fast this box reads and writes."),
     "matters": ("worker.cli.matters", "Open, read, list and close matters."),
+    "documents": ("worker.cli.documents", "A matter's papers: list, set aside, admit by hand."),
     "users": ("worker.cli.users", "Users, keys and rights."),
     "backup": ("worker.cli.backup", "Back the box up, while it runs; check a backup."),
     "restore": ("worker.cli.restore", "A box from a backup."),

@@ -217,7 +217,7 @@ def close(ctx: click.Context, matter: str, yes: bool) -> None:
 def hold(ctx: click.Context, matter: str, name: str, reason: str) -> None:
     """Put MATTER on legal hold: nothing of it is deleted until the hold is lifted."""
     settings = settings_of(ctx)
-    folder, code = _held_by(settings, matter, name)
+    folder, code = reviewer_of(settings, matter, name)
     journal = Journal(settings.state / "audit", code)
     put_on(folder, journal, reason, by=UserName(name), now=utc_now())
     click.echo(f"{code} is on legal hold")
@@ -232,13 +232,18 @@ def hold(ctx: click.Context, matter: str, name: str, reason: str) -> None:
 def lift_hold(ctx: click.Context, matter: str, name: str) -> None:
     """End the legal hold on MATTER."""
     settings = settings_of(ctx)
-    folder, code = _held_by(settings, matter, name)
+    folder, code = reviewer_of(settings, matter, name)
     lift_from(folder, Journal(settings.state / "audit", code), by=UserName(name), now=utc_now())
     click.echo(f"{code} is not on hold")
 
 
-def _held_by(settings: Settings, matter: str, name: str) -> tuple[Path, MatterId]:
-    """A matter and its code, where this person may set and lift holds."""
+def reviewer_of(settings: Settings, matter: str, name: str) -> tuple[Path, MatterId]:
+    """A matter and its code, where this person is a reviewer.
+
+    Raises:
+        NotFound: There is no such matter.
+        BadRequest: The person may not order this here.
+    """
     code = _code(matter)
     folder = matters_folder(settings) / code
     if not folder.is_dir():
@@ -252,6 +257,6 @@ def _held_by(settings: Settings, matter: str, name: str) -> tuple[Path, MatterId
         or held.walled(user.name, code)
     ):
         raise BadRequest(
-            "this person may not set or lift a hold here", next_step="name a reviewer of the matter"
+            "this person may not order this here", next_step="name a reviewer of the matter"
         )
     return folder, code
