@@ -1,12 +1,13 @@
-"""From one box to a firm: waiting and boards by size of office, and what the shared queue takes.
+"""From one box to a firm: waiting and boards by size, the shared queue, two boxes and a loss.
 
 The office is simulated (`growth_office` says what is assumed, `growth_line` what is exact); the
-queue is the real one on a real PostgreSQL. The picture: ``python -m bench.growth_plot``.
+queue is the real one on a real PostgreSQL, and so are the two boxes, of which each is killed once
+(`growth_boxes`). The picture: ``python -m bench.growth_plot``.
 """
 
 from __future__ import annotations
 
-from bench import growth_queue, postgres
+from bench import growth_boxes, growth_queue, postgres
 from bench.growth_office import REFERENCE, Office, half
 from bench.growth_size import LIMIT_S, Sizing, size, sized
 from bench.harness import Arguments, Result
@@ -31,9 +32,11 @@ def run(given: Arguments) -> Result:
         _figures(result, sizing, f"_500_{name}")
     if reason := postgres.missing():
         result.notes.append(f"the shared queue was not measured: {reason}")
-        result.figures |= growth_queue.NOTHING
+        result.figures |= growth_queue.NOTHING | growth_boxes.NOTHING
     else:
-        result.figures |= growth_queue.measure()
+        result.figures |= growth_queue.measure() | growth_boxes.measure()
+        lost = ("handoffs_lost", "handoffs_doubled")
+        result.failed = any(result.figures[name] for name in lost)
     result.notes.append("people and prompt lengths are assumed, speeds are public figures")
     return result
 

@@ -106,6 +106,7 @@ ROLE_MAY: Final[dict[Role, frozenset[Action]]] = {
     Role.OPERATOR: _OF_NO_MATTER,
     Role.BOT: frozenset(Action)
     - {Action.OPERATE},  # of itself LOOK only: see the rule "somebody to act for"
+    Role.BOX: frozenset(),  # it has calls of a model made, which is no request
 }
 
 

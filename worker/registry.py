@@ -52,6 +52,8 @@ class Role(StrEnum):
     """Runs the box; sees health, never a matter."""
     BOT = "bot"
     """A program that acts for mapped people only."""
+    BOX = "box"
+    """Another box that may have calls of a model made here; nothing else."""
 
 
 class Disclosure(StrEnum):
@@ -119,8 +121,8 @@ class User(
             matter_id(matter)
         if not all(account.isascii() and account.isdigit() for account in self.discord):
             raise ValueError("discord holds numeric account ids as text")
-        if self.role is Role.OPERATOR and self.matters:
-            raise ValueError("an operator's key opens no matter")
+        if self.role in (Role.OPERATOR, Role.BOX) and self.matters:
+            raise ValueError("an operator's or a box's key opens no matter")
 
 
 class Wall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

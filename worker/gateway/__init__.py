@@ -15,6 +15,8 @@ from typing import Final
 import msgspec
 
 SUBSYSTEM: Final = "secondchair"
+ENGINE_SUBSYSTEM: Final = "secondchair-engine"
+"""What another box asks for: the way to this box's lender."""
 
 
 class DropSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +43,8 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     """The key registry."""
     worker: Path
     """The worker's socket."""
+    lender: Path | None = None
+    """The socket on which the worker works for other boxes; None: it does not."""
     drop: DropSettings | None = None
     """The file drop; None means no SFTP."""
     program: tuple[str, ...] = (sys.executable, "-I", "-m", "bot")

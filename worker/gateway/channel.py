@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import asyncssh  # noqa: TID251
 from asyncssh.stream import SSHServerStreamSession  # noqa: TID251
 
-from worker.gateway import SUBSYSTEM
+from worker.gateway import ENGINE_SUBSYSTEM, SUBSYSTEM
 from worker.gateway.commands import parse
 from worker.logs import Log
 
@@ -73,6 +73,8 @@ class Channel(asyncssh.SSHServerSession[bytes]):
         self.command: tuple[str, ...] | None = None
         """Arguments of a named word; empty for help; None for shell and subsystem."""
         self.subsystem = False
+        self.engine = False
+        """Asked for by another box."""
         self.terminal: Terminal | None = None
         self.on_resize: Callable[[int, int], None] | None = None
 
@@ -106,13 +108,14 @@ class Channel(asyncssh.SSHServerSession[bytes]):
 
     def subsystem_requested(self, subsystem: str) -> bool:
         self.subsystem = subsystem == SUBSYSTEM
+        self.engine = subsystem == ENGINE_SUBSYSTEM
         if subsystem == "sftp" and self._make_drop is not None:
             # From here on the library's own session does the protocol, and our class the work.
             self._sftp = SSHServerStreamSession(
                 None, cast(Any, self._new_drop), _SFTP_VERSION, allow_scp=False
             )
             self._sftp.connection_made(self._chan)
-        return self.subsystem or self._sftp is not None
+        return self.subsystem or self.engine or self._sftp is not None
 
     def session_started(self) -> None:
         if self._sftp is not None:

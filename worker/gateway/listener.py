@@ -19,10 +19,11 @@ from typing import Final
 
 import asyncssh  # noqa: TID251
 
-from protocol.errors import BadRequest, Conflict, Unavailable
+from protocol.errors import BadRequest, Conflict, Refused, Unavailable
 from protocol.frames import Stamp
 from protocol.ids import UserName
 from worker.gateway import GatewaySettings, algorithms
+from worker.gateway.boxes import join_lender
 from worker.gateway.bridge import bridge
 from worker.gateway.caps import Caps
 from worker.gateway.channel import Channel
@@ -211,7 +212,8 @@ class Door(asyncssh.SSHServer):
         if self._stamp is None or len(self._channels) >= self._settings.channels:
             _log.info("channel.capped", peer=self._peer)
             return False
-        drop = self._drop if self._settings.drop is not None else None
+        files = self._settings.drop is not None and self._stamp.role != Role.BOX
+        drop = self._drop if files else None
         channel = Channel(self._serve, self._channels.discard, self._gateway.runs, drop)
         self._channels.add(channel)
         return channel
@@ -262,6 +264,11 @@ class Door(asyncssh.SSHServer):
 
     async def _serve(self, channel: Channel) -> int:
         assert self._stamp is not None  # no channel opens before authentication
+        box = self._stamp.role == Role.BOX
+        if box or channel.engine:  # a box's key opens this one door, and no other key does
+            if not (box and channel.engine) or self._settings.lender is None:
+                return Refused.exit_code
+            return await join_lender(channel, self._settings.lender)
         if channel.subsystem:
             return await bridge(channel, self._stamp, self._settings.worker)
         if channel.command == ():
