@@ -19,7 +19,7 @@ _START_S = 60.0
 def missing() -> str:
     """Why no server can be started here; empty when one can."""
     try:
-        import psycopg  # noqa: F401
+        import psycopg  # noqa: F401, TID251
     except ImportError:
         return "psycopg is not installed"
     if _program("postgres") is None or _program("initdb") is None:
@@ -44,7 +44,7 @@ class Server:
 
     def start(self) -> None:
         """Returns once it answers."""
-        import psycopg
+        import psycopg  # noqa: TID251
 
         log = (self.folder / "log").open("ab")
         speed = () if self._durable else ("-c", "fsync=off", "-c", "synchronous_commit=off")

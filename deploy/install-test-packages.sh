@@ -11,6 +11,7 @@ declare -A package_of=(
   [antiword]=antiword
   [catdoc]=catdoc
   [gcc]=gcc
+  [psql]=postgresql
 )
 missing=()
 for command in "${!package_of[@]}"; do

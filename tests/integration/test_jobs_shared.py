@@ -43,7 +43,7 @@ def server() -> Iterator[postgres.Server]:
 @pytest.fixture
 def conninfo(server: postgres.Server) -> str:
     """A fresh database on the server."""
-    import psycopg
+    import psycopg  # noqa: TID251
 
     name = f"case{next(_NUMBERS)}"
     with psycopg.connect(server.conninfo, autocommit=True) as db:
@@ -307,7 +307,7 @@ async def test_many_acts_of_two_boxes_at_once_leave_no_gap_and_no_ring_of_locks(
 
 
 async def test_a_schema_that_is_not_ours_is_refused_and_left_alone(conninfo: str) -> None:
-    import psycopg
+    import psycopg  # noqa: TID251
 
     with psycopg.connect(conninfo, autocommit=True) as db:
         db.execute("CREATE SCHEMA secondchair")

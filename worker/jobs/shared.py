@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
-import psycopg
+import psycopg  # noqa: TID251
 
 from protocol.ids import JobId, new_job_id
 from worker.jobs import Clock, Lease, MakeId, wordless

@@ -16,9 +16,9 @@ from importlib import resources
 from typing import Any, Final, TypeVar
 
 import msgspec
-import psycopg
-from psycopg import sql
-from psycopg.rows import DictRow, dict_row
+import psycopg  # noqa: TID251
+from psycopg import sql  # noqa: TID251
+from psycopg.rows import DictRow, dict_row  # noqa: TID251
 
 from protocol.errors import Damaged, Unavailable
 from protocol.ids import JobId, MatterId
