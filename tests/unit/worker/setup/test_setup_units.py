@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import msgspec
@@ -182,3 +183,14 @@ def test_a_second_writing_changes_nothing_and_a_board_that_is_gone_goes(settings
     write_units(rendered(settings), tmp_path)
     left = [path.name for path in (tmp_path / "secondchair-worker.service.d").iterdir()]
     assert left == ["mine.conf"]
+
+
+def test_an_installed_package_carries_templates_and_profiles():
+    """What a wheel forces in is where the code looks for it beside itself."""
+    root = Path(__file__).parents[4]
+    build = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]
+    forced = build["targets"]["wheel"]["force-include"]
+    assert forced["deploy/systemd"] == "worker/setup/systemd"
+    assert forced["deploy/profiles"] == "worker/setup/profiles"
+    for source in forced:
+        assert any((root / source).iterdir())
