@@ -12,6 +12,7 @@ declare -A package_of=(
   [catdoc]=catdoc
   [gcc]=gcc
   [psql]=postgresql
+  [systemd-analyze]=systemd
 )
 missing=()
 for command in "${!package_of[@]}"; do

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -17,6 +18,8 @@ from worker.setup.accounts import GATEWAY, WORKER, Accounts, find_accounts, make
 from worker.setup.explained import write_explained
 from worker.setup.folders import first_user, prepare
 from worker.setup.units import caps_script, render_units, write_units
+
+_LIBRARY: Final = Path("/usr/local/lib/secondchair")
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,12 +102,29 @@ def _units(plan: Plan, settings: Settings, dry_run: bool) -> Iterator[str]:
         plan.config,
         box=plan.box,
         declared=load_declared(settings.state / "boards.toml"),
-        caps=caps_script(),
+        caps=_caps(plan, dry_run),
     )
     if dry_run:
         yield from (f"unit {plan.target / name}" for name in units)
         return
     yield from (f"unit {path}" for path in write_units(units, plan.target))
+
+
+def _caps(plan: Plan, dry_run: bool) -> Path | None:
+    """The script that root runs; on a service box a copy that only root can change."""
+    source = caps_script()
+    if source is None or not plan.service or not plan.box.gpus:
+        return source
+    target = _LIBRARY / source.name
+    if not dry_run and (not target.exists() or target.read_bytes() != source.read_bytes()):
+        try:
+            _LIBRARY.mkdir(mode=0o755, parents=True, exist_ok=True)
+            target.unlink(missing_ok=True)
+            target.write_bytes(source.read_bytes())
+            target.chmod(0o755)
+        except OSError as error:
+            raise BadRequest(f"{target} cannot be written ({error.strerror})") from error
+    return target
 
 
 def _with_gateway(settings: Settings, accounts: Accounts) -> Settings:

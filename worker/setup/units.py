@@ -26,6 +26,7 @@ UNITS: Final = (
     "secondchair-health.timer",
 )
 CAPS_UNITS: Final = ("secondchair-caps.service", "secondchair-caps.timer")
+CAPS: Final = "set_caps.py"
 OFFICE: Final = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fe80::/10")
 """Networks that are not of the internet: RFC 1918, RFC 4193 and link-local."""
 
@@ -51,11 +52,8 @@ def templates_folder() -> Path:
 def caps_script() -> Path | None:
     """The script that sets and reads back power and clock limits, where there is one."""
     here = Path(__file__).parent
-    for place in (here / "gpu", here.parents[1] / "deploy" / "gpu"):
-        for name in ("set-caps.sh", "caps.sh", "set_caps.py", "caps.py"):
-            if (place / name).is_file():
-                return place / name
-    return None
+    places = (here / "gpu" / CAPS, here.parents[1] / "deploy" / "gpu" / CAPS)
+    return next((place for place in places if place.is_file()), None)
 
 
 def render_units(

@@ -17,7 +17,7 @@ from worker.boards import Box, HostMemory
 from worker.boards.declared import Declared, DeclaredBoard
 from worker.config import Settings
 from worker.engine import EngineSettings
-from worker.setup.units import CAPS_UNITS, UNITS, render_units, write_units
+from worker.setup.units import CAPS_UNITS, UNITS, caps_script, render_units, write_units
 
 NO_CARDS = Box(boards=(), memory=HostMemory(total_bytes=1, available_bytes=1))
 EXPOSURE_MOST = {
@@ -192,5 +192,6 @@ def test_an_installed_package_carries_templates_and_profiles():
     forced = build["targets"]["wheel"]["force-include"]
     assert forced["deploy/systemd"] == "worker/setup/systemd"
     assert forced["deploy/profiles"] == "worker/setup/profiles"
-    for source in forced:
-        assert any((root / source).iterdir())
+    assert forced["deploy/gpu/set_caps.py"] == "worker/setup/gpu/set_caps.py"
+    assert all((root / source).exists() for source in forced)
+    assert caps_script() == root / "deploy" / "gpu" / "set_caps.py"
