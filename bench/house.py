@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime as dt
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,12 +17,12 @@ from protocol.answers import Answer
 from protocol.events import Completed, Event, Failed
 from protocol.ids import MatterId, UserName
 from protocol.jobs import Accepted, Ask, WorkRequest
-from protocol.record import Matter
+from protocol.record import DocumentInfo, Matter
 from rag.embedding import HashEmbedder
 from rag.ingest import ingest
 from rag.matters import create
 from worker.config import Settings
-from worker.engine import Engine
+from worker.engine import Engine, EngineSettings
 from worker.engine.scripted import Line, Script, Scripted
 from worker.handlers import Office
 from worker.handlers.decide import Gate
@@ -71,7 +71,13 @@ class House:
         self.gate = Gate(office)
         self.edits = Edits(office)
         self.look = Look(office, _no_health)
+        self.matter = CODE
         self._keys = 0
+
+    async def documents(self) -> tuple[DocumentInfo, ...]:
+        """The documents of the matter."""
+        async with self.shelf.use(CODE) as held:
+            return tuple(held.record.documents())
 
     @property
     def folder(self) -> Path:
@@ -118,6 +124,7 @@ async def open_house(
     composition: str = "model",
     queue: JobQueue | None = None,
     engine: Engine | None = None,
+    others: Mapping[str, Engine] | None = None,
     reads_ahead: bool = False,
     **settings: Any,
 ) -> AsyncIterator[House]:
@@ -130,6 +137,7 @@ async def open_house(
         queue: A queue that outlives the house, with the drafts of before; without one the house
             begins anew and its jobs and drafts of before are gone.
         engine: Instead of the script; started and stopped here.
+        others: Further boards by name, each with its engine; started and stopped here.
         reads_ahead: Whether records are read into the engine between jobs.
         settings: Further settings of the worker.
     """
@@ -142,6 +150,9 @@ async def open_house(
     queue = MemoryQueue(utc_now) if queue is None else queue
     ready = asyncio.Event()
     ready.set()
+    if others:
+        names = ("A", *others)
+        settings["boards"] = tuple(EngineSettings(name=name, engine="scripted") for name in names)
     chosen = Settings(state=root, composition=composition, **settings)  # type: ignore[arg-type]
     ahead = ReadAhead(
         "A",
@@ -158,9 +169,13 @@ async def open_house(
         ready=ready,
         ahead=ahead if reads_ahead else None,
     )
+    more = {}
+    for name, other in (others or {}).items():
+        await other.start()
+        more[name] = Board(engine=other, billion_parameters=None, ready=ready)
     pipeline = Pipeline(
         shelf=shelf,
-        boards={"A": board},
+        boards={"A": board, **more},
         embedder=HashEmbedder(),
         settings=chosen,
         job=queue.job,
@@ -183,4 +198,5 @@ async def open_house(
             reading.cancel()
             await asyncio.wait({reading})
         await shelf.close()
-        await engine.stop()
+        for one in (engine, *(others or {}).values()):
+            await one.stop()

@@ -4,31 +4,63 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from bench.house import CODE, SAMPLE, House
+from bench.house import SAMPLE
 from protocol.answers import AMBER, GREEN, Answer, ItemKind, SentenceClass
-from protocol.jobs import Chronology, CiteCheck, Extract, Find
+from protocol.ids import MatterId
+from protocol.jobs import Chronology, CiteCheck, Extract, Find, WorkRequest
+from protocol.record import DocumentInfo
 
 KEY: Final = SAMPLE.parent / "answer-key.json"
 _PROVING: Final = (ItemKind.DATE, ItemKind.AMOUNT, ItemKind.NUMBER, ItemKind.QUOTE)
 
 
-async def against_key(house: House) -> tuple[list[dict[str, Any]], int, int]:
+class Asked(Protocol):
+    """Whatever takes requests: a house in this process, or a box over SSH."""
+
+    matter: MatterId
+
+    def key(self) -> str:
+        """A key that was not used before."""
+        ...
+
+    async def documents(self) -> tuple[DocumentInfo, ...]:
+        """The documents of the matter."""
+        ...
+
+    async def answer(self, request: WorkRequest) -> Answer:
+        """The reply to a request that must end well."""
+        ...
+
+
+MADE_BY: Final = {
+    "absent": "citecheck",
+    "misquotation": "citecheck",
+    "quote": "find",
+    "number": "find",
+    "amount": "extract",
+    "party": "extract",
+    "person": "extract",
+}
+"""The deliverable that must show a kind of planted item; the others are the chronology's."""
+
+
+async def against_key(asked: Asked) -> tuple[list[dict[str, Any]], int, int]:
     """A row for every planted item; false values that are green; false sentences held supported."""
+    code = asked.matter
     items = json.loads(KEY.read_text("utf-8"))["items"]
-    async with house.shelf.use(CODE) as held:
-        brief = next(one.id for one in held.record.documents() if one.title == "Complaint")
-    chronology = await house.answer(Chronology(matter=CODE, key=house.key()))
-    extract = await house.answer(Extract(matter=CODE, what="all", key=house.key()))
-    cites = await house.answer(CiteCheck(matter=CODE, document=brief, key=house.key()))
+    brief = next(one.id for one in await asked.documents() if one.title == "Complaint")
+    chronology = await asked.answer(Chronology(matter=code, key=asked.key()))
+    extract = await asked.answer(Extract(matter=code, what="all", key=asked.key()))
+    cites = await asked.answer(CiteCheck(matter=code, document=brief, key=asked.key()))
     rows, false_green, false_supported = [], _wrongly_green(cites), 0
     for item in items:
         kind = item["kind"]
         words = [place.get("words", "") for place in item["places"]]
         if kind == "absent":
-            reply = await house.answer(
-                CiteCheck(matter=CODE, text=item["statement"], key=house.key())
+            reply = await asked.answer(
+                CiteCheck(matter=code, text=item["statement"], key=asked.key())
             )
             green, supported = _stays_open(reply)
             found = not green
@@ -37,7 +69,7 @@ async def against_key(house: House) -> tuple[list[dict[str, Any]], int, int]:
         elif kind == "unreadable":
             found = _said_unread(chronology, item["places"][0])
         elif kind in ("quote", "number"):
-            reply = await house.answer(Find(matter=CODE, text=words[0], key=house.key()))
+            reply = await asked.answer(Find(matter=code, text=words[0], key=asked.key()))
             found = _placed(reply, item["places"][0])
         elif kind in ("amount", "party", "person"):
             found = any(_in(words[0], row) for row in _rows(extract))
@@ -60,7 +92,15 @@ async def against_key(house: House) -> tuple[list[dict[str, Any]], int, int]:
             )
         else:  # a date
             found = any(row[0] and _in(words[0], row) for row in _rows(chronology))
-        rows.append({"part": "planted", "id": item["id"], "kind": kind, "found": found})
+        rows.append(
+            {
+                "part": "planted",
+                "id": item["id"],
+                "kind": kind,
+                "deliverable": MADE_BY.get(kind, "chronology"),
+                "found": found,
+            }
+        )
     return rows, false_green, false_supported
 
 

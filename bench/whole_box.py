@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,8 +15,6 @@ from pathlib import Path
 
 from bot.link import Link, Target
 from protocol.ids import MatterId
-from worker.cli.init import prepare
-from worker.config import load
 from worker.keys import make_key
 
 _UP_S = 180.0
@@ -34,27 +33,30 @@ class WholeBox:
 
 @asynccontextmanager
 async def whole_box(
-    documents: Mapping[str, str], settings: str, *, engine_folder: str = "engine-A"
+    documents: Mapping[str, str] | Path, settings: str, *, engine_folder: str = "engine-A"
 ) -> AsyncIterator[WholeBox]:
     """Open a matter with these text files, start everything, connect over SSH.
 
     Args:
-        documents: File name to text.
+        documents: File name to text, or a folder of files.
         settings: More lines of the worker's TOML file.
         engine_folder: The engine's folder in the run folder.
     """
     with tempfile.TemporaryDirectory(prefix="scb-") as scratch:
         folder = Path(scratch)
         papers = folder / "papers"
-        papers.mkdir()
-        for name, text in documents.items():
-            (papers / name).write_text(text, "utf-8")
+        if isinstance(documents, Path):
+            shutil.copytree(documents, papers)
+        else:
+            papers.mkdir()
+            for name, text in documents.items():
+                (papers / name).write_text(text, "utf-8")
         config = folder / "worker.toml"
         config.write_text(
             f'state = "{folder / "state"}"\nrun_folder = "{folder / "run"}"\nport = 0\n{settings}',
             "utf-8",
         )
-        prepare(load(config, environment={}).settings)
+        _operator(config, "init", "--yes", check=False)  # its doctor knows of no running worker
         make_key(folder / "you")
         _operator(config, "users", "add", "you", "--key", str(folder / "you.pub"), "--role",
                   "reviewer")  # fmt: skip
@@ -86,12 +88,12 @@ async def whole_box(
                 await asyncio.to_thread(program.wait)
 
 
-def _operator(config: Path, *words: str) -> str:
+def _operator(config: Path, *words: str, check: bool = True) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "worker", "--config", config, *words],
         capture_output=True,
         text=True,
-        check=True,
+        check=check,
     )
     return done.stdout
 

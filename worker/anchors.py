@@ -24,7 +24,7 @@ from worker import audit
 
 _FILE: Final = "anchors.txt"
 _LINE: Final = re.compile(
-    r"secondchair anchor (?P<day>\d{4}-\d\d-\d\d) (?P<seal>sha256-1:[0-9a-f]{64})"
+    r"secondchair-anchor (?P<day>\d{4}-\d\d-\d\d) (?P<seal>sha256-1:[0-9a-f]{64})"
 )
 
 
@@ -40,7 +40,7 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     @property
     def line(self) -> str:
         """What is printed."""
-        return f"secondchair anchor {self.day} {self.seal}"
+        return f"secondchair-anchor {self.day} {self.seal}"
 
 
 def anchored(folder: Path, now: dt.datetime) -> Anchor:

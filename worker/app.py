@@ -236,6 +236,9 @@ class App:
         await asyncio.gather(*self._starts, return_exceptions=True)
 
     def _pipeline(self, queue: JobQueue, shelf: Shelf, rates: Rates) -> Pipeline:
+        async def paused(name: str) -> bool:
+            return any(one.name == name and one.paused for one in await queue.boards())
+
         return Pipeline(
             shelf=shelf,
             boards=self._boards,
@@ -244,6 +247,7 @@ class App:
             job=queue.job,
             now=utc_now,
             on_reply=rates.add,
+            paused=paused,
         )
 
     def _runner(self, queue: JobQueue, shelf: Shelf, pipeline: Pipeline) -> Runner:

@@ -22,7 +22,7 @@ from protocol.record import DateOrder
 from worker.engine import EngineSettings
 
 _PREFIX: Final = "SECONDCHAIR_"
-_TABLES: Final = frozenset({"boards"})  # lists of tables: in the file only
+_TABLES: Final = frozenset({"boards", "roles", "tools"})  # tables and lists: in the file only
 
 
 def _default_state() -> Path:
@@ -67,6 +67,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Who words a reply: the record alone, or the model. Auto decides by the model's size."""
     extractive_below_billion: float = 7.0
     """Under auto, models below this many billion parameters only order the record's words."""
+    tools: tuple[Literal["draft"], ...] = ()
+    """Roles in which a model that words replies may look further before it writes: search, open a
+    page, list documents, find a date, compute a span of days; in its own matter, nothing else."""
+    roles: dict[Literal["draft", "summarize", "review"], str] = {}
+    """Role to board: who writes replies, who words summaries, who reads a reply once more. Without
+    an entry the first board writes and summarizes; another board, where there is one, reads."""
     second_reading: bool = True
     """Whether a reply that a model worded is read once more as the other side would read it."""
     live_text: bool = False

@@ -49,6 +49,7 @@ from protocol.jobs import (
 from rag.embedding import Embedder
 from worker.config import Settings
 from worker.deliverables import (
+    Colleague,
     Desk,
     Draft,
     answering,
@@ -60,13 +61,13 @@ from worker.deliverables import (
     reading,
     summary,
 )
-from worker.engine import Engine
+from worker.engine import Engine, State
 from worker.engine.speeds import Speed
 from worker.jobs import JobContext
 from worker.logs import Log
 from worker.read_ahead import ReadAhead
 from worker.review import text_sha256
-from worker.router import is_extractive
+from worker.router import Router, is_extractive
 from worker.shelf import Held, Shelf
 
 _LOG: Final = Log("pipeline")
@@ -103,6 +104,10 @@ class Board:
         return self.ahead.aside() if self.ahead else contextlib.nullcontext()
 
 
+async def _never(_: str) -> bool:
+    return False
+
+
 class Pipeline:
     """The work of every job; `worker.jobs.runner` calls it."""
 
@@ -116,10 +121,12 @@ class Pipeline:
         job: Callable[[Any], Awaitable[Job]],
         now: Callable[[], dt.datetime],
         on_reply: Callable[[Timings], None] = lambda _: None,
+        paused: Callable[[str], Awaitable[bool]] = _never,
     ) -> None:
         """Joins the parts.
 
         Args:
+            paused: Whether somebody holds a board: then no other board's job asks it either.
             on_reply: Told where the time of every reply went; it must not fail.
         """
         self._on_reply = on_reply
@@ -130,6 +137,8 @@ class Pipeline:
         self._settings = settings
         self._job = job
         self._now = now
+        self._paused = paused
+        self._router = Router(settings)
 
     async def warm(self) -> None:
         """Loads the embedder's weights before the first question needs them."""
@@ -162,6 +171,8 @@ class Pipeline:
                 extractive=is_extractive(self._settings, board.billion_parameters),
                 speed=board.speed,
                 ahead=board.ahead,
+                reader=self._reader(context.board),
+                helpers=self._others(context.board),
             )
             maker = _MAKERS.get(type(request))
             if maker is None:
@@ -177,6 +188,31 @@ class Pipeline:
             if isinstance(request, Ingest) and board.ahead:
                 board.ahead.want(context.matter)
         return completed(answer)
+
+    def _reader(self, writer: str) -> Colleague | None:
+        name = self._router.reader_for(writer).name
+        if name == writer or name not in self._boards:
+            return None
+        return self._colleague(name)
+
+    def _colleague(self, name: str) -> Colleague:
+        board = self._boards[name]
+
+        async def ready() -> bool:
+            if not board.ready.is_set() or await self._paused(name):
+                return False
+            return (await board.engine.health()).state in (State.READY, State.BUSY)
+
+        return Colleague(
+            board=name, engine=board.engine, aside=board.aside, ready=ready, speed=board.speed
+        )
+
+    def _others(self, own: str) -> tuple[Colleague, ...]:
+        return tuple(
+            self._colleague(name)
+            for name, board in self._boards.items()
+            if name != own and not is_extractive(self._settings, board.billion_parameters)
+        )
 
     async def _queue_ms(self, context: JobContext) -> float:
         waited = self._now() - (await self._job(context.job)).created_at

@@ -151,7 +151,7 @@ async def test_extract_reads_amounts_and_parties(open_house):
 
 
 async def test_a_summary_shows_every_document_and_counts(open_house):
-    house = await open_house()
+    house = await open_house(composition="extractive")
     answer = await house.answer(Summarize(matter=CODE, key=house.key()))
     for title in ("Complaint", "Lease", "Inspection Report"):
         assert title in answer.text

@@ -32,7 +32,7 @@ def anchor(ctx: click.Context, as_json: bool) -> None:
 
 @command.command(
     epilog="Examples: secondchair-worker audit verify --json;"
-    ' secondchair-worker audit verify --anchor "secondchair anchor 2026-11-30 sha256-1:..."'
+    ' secondchair-worker audit verify --anchor "secondchair-anchor 2026-11-30 sha256-1:..."'
 )
 @click.option("--json", "as_json", is_flag=True)
 @click.option("--anchor", "line", help="An anchor's line that was kept elsewhere.")

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
 
 from protocol.answers import Provenance, Timings
 from protocol.errors import Unavailable
@@ -56,6 +57,19 @@ class Draft:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Colleague:
+    """Another board that may be asked within one job."""
+
+    board: str
+    engine: Engine
+    aside: Callable[[], AbstractAsyncContextManager[None]]
+    """Nothing is read ahead on that board until the block ends."""
+    ready: Callable[[], Awaitable[bool]]
+    """Whether its engine runs and nobody holds the board."""
+    speed: Speed | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Desk:
     """What the maker of a deliverable works with: one job, one matter, one board's engine."""
 
@@ -72,6 +86,16 @@ class Desk:
     """How fast the model was found to be on this board."""
     ahead: ReadAhead | None = None
     """Keeps the matter's record in the engine between questions."""
+    reader: Colleague | None = None
+    """Who reads a reply once more; None where the writer's own model does."""
+    helpers: tuple[Colleague, ...] = ()
+    """Other boards on which parts of a long work may be done at the same time."""
+
+    def at(self, colleague: Colleague) -> Desk:
+        """The same desk at another board's engine."""
+        return replace(
+            self, engine=colleague.engine, speed=colleague.speed, ahead=None, reader=None
+        )
 
     async def stage(self, stage: Stage, done: int = 0, total: int = 0) -> None:
         """Says how far a stage is."""

@@ -24,6 +24,7 @@ from protocol.record import Hit
 from rag.coverage import coverage
 from worker import prompts
 from worker.deliverables import Desk, Draft
+from worker.deliverables.looking import look_further
 from worker.deliverables.quotations import put_in_quotations
 from worker.deliverables.relevance import Scored, best_sentences
 from worker.deliverables.second_look import repaired, second_reading
@@ -157,10 +158,17 @@ async def _composed(desk: Desk, request: Ask, scored: Sequence[Scored]) -> Compo
     turns = desk.matter.work.turns(request.conversation, desk.settings.turns)
     best = [one.sentence for one in scored]
     head = await desk.ahead.head(desk.matter) if desk.ahead else None
+    question = request.question
+    looked: tuple[str, ...] = ()
+    if "draft" in desk.settings.tools:
+        widened = await look_further(desk, question, best, head)
+        best, looked = list(widened.sentences), widened.notes
+        if widened.computed:
+            question = f"{question}\n\nComputed: {' '.join(widened.computed)}"
     prompt, held = await placed(
         desk.engine,
         "compose",
-        request.question,
+        question,
         best,
         head=head,
         turns=turns,
@@ -171,7 +179,7 @@ async def _composed(desk: Desk, request: Ask, scored: Sequence[Scored]) -> Compo
         on = head if head is not None and held is head.sentences else None
         await desk.ahead.asked(desk.context.job, desk.matter.id, on, written.usage.reused_tokens)
     text, unknown, taken = put_in_quotations(written.text, held)
-    notes = []
+    notes = list(looked)
     if unknown:
         notes.append(
             f"The model pointed at {unknown} sources that do not exist; they were left out."

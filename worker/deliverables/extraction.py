@@ -8,6 +8,7 @@ those: what stands in the text is checked, and the values stand beside it in the
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -148,6 +149,8 @@ def _parties(text: str) -> Iterator[Value]:
         if name.kind is NameKind.COMPANY or len(name.words) > 1:
             words = " ".join(text[name.start : name.end].split())
             yield Value(kind="party", words=words, order=name.words)
+    for found in _KOREAN_PERSON.finditer(text):
+        yield Value(kind="party", words=found["name"], order=(found["name"],))
 
 
 _FINDERS: Final[dict[str, Callable[[str], Iterator[Value]]]] = {
@@ -155,4 +158,8 @@ _FINDERS: Final[dict[str, Callable[[str], Iterator[Value]]]] = {
     "amounts": _amounts,
     "parties": _parties,
 }
+_KOREAN_PERSON: Final = re.compile(
+    r"(?:대표이사|대표|이사|사장|부장|차장|과장|변호사|증인|담당자?)\s{1,2}(?P<name>[가-힣]{2,4})(?![가-힣])"
+)
+"""A Korean name is one word: it is known as a person's by the office before it."""
 _HEADINGS: Final = {"date": "Dates", "amount": "Amounts", "party": "People and parties"}

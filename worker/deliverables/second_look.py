@@ -73,7 +73,25 @@ async def repaired(
 async def second_reading(
     desk: Desk, question: str, text: str, held: Sequence[Sentence], head: Head | None = None
 ) -> tuple[str, ...]:
-    """Notes of an adversarial reader; the same model reads, and the notes say so."""
+    """Notes of an adversarial reader; they say which model read.
+
+    Another board's model reads where there is one that takes work; when it fails, the writer's own.
+    """
+    reader = desk.reader
+    if reader is not None and await reader.ready():
+        said = f"Second reading on board {reader.board} ({reader.engine.provenance.model})"
+        async with reader.aside():
+            notes = await _read_by(desk.at(reader), said, question, text, held, None)
+        if notes is not None:
+            return notes
+    notes = await _read_by(desk, _READER, question, text, held, head)
+    return (f"{_READER}: nothing usable came of it.",) if notes is None else notes
+
+
+async def _read_by(
+    desk: Desk, said: str, question: str, text: str, held: Sequence[Sentence], head: Head | None
+) -> tuple[str, ...] | None:
+    """The notes of one reader; None when nothing usable came of it."""
     report = await _checked(desk, text, question)
     own = [text[claim.start : claim.end] for claim in report.sentences] if report else []
     if not own:
@@ -93,19 +111,19 @@ async def second_reading(
         )
         read = msgspec.json.decode(written.text, type=_Reading)
     except (Unavailable, BadRequest, msgspec.DecodeError, msgspec.ValidationError):
-        return (f"{_READER}: nothing usable came of it.",)
+        return None
     notes = [
-        f"{_READER}: no support seen for: {own[n - 1][:_SHOWN_CHARS].strip()}"
+        f"{said}: no support seen for: {own[n - 1][:_SHOWN_CHARS].strip()}"
         for n in dict.fromkeys(read.unsupported)
         if 1 <= n <= len(own)
     ][:_MOST_TOLD]
     notes += [
-        f"{_READER}: left out, and it may hurt: {_titled(desk, shown[n - 1])}:"
+        f"{said}: left out, and it may hurt: {_titled(desk, shown[n - 1])}:"
         f" “{shown[n - 1].words[:_SHOWN_CHARS]}”"
         for n in dict.fromkeys(read.left_out)
         if 1 <= n <= len(shown) and shown[n - 1].words not in text
     ][:_MOST_TOLD]
-    return tuple(notes) or (f"{_READER}: nothing to add.",)
+    return tuple(notes) or (f"{said}: nothing to add.",)
 
 
 async def _failing(desk: Desk, text: str, question: str) -> list[Finding]:

@@ -1,7 +1,8 @@
 """`/summarize`: each document in its own words: what it is, its central sentences, its dates.
 
-Extractive: code picks the sentences nearest to the whole document's meaning and prints them in the
-document's order. A note says of every document how many sentences it shows of how many.
+With a larger model each document is the model's prose with quotations by reference, several boards
+at once. Otherwise extractive: code picks the sentences nearest to the whole document's meaning and
+prints them in the document's order. A note says of every document from how much its part was made.
 """
 
 from __future__ import annotations
@@ -20,14 +21,21 @@ from protocol.events import Progress, Stage
 from protocol.jobs import Summarize
 from protocol.record import DocumentInfo
 from rag.coverage import coverage
-from worker.deliverables import Desk, Draft
+from worker import prompts
+from worker.deliverables import Colleague, Desk, Draft
+from worker.deliverables.quotations import put_in_quotations
 from worker.deliverables.wording import line
+from worker.deliverables.writing import write
+from worker.engine import AnswerMalformed
 from worker.quoting import Sentence
 
 _SHOWN: Final = 5
 """Central sentences of a document that is summarized alone."""
 _SHOWN_OF_MANY: Final = 3
 """The same where there are several documents."""
+_OFFERED: Final = 24
+"""Central sentences from which a model words a document."""
+_WORDED_TOKENS: Final = 320
 _WEIGHED: Final = 400
 """Sentences weighed per document; a longer one is sampled evenly, so its end is weighed too."""
 _TOO_ALIKE: Final = 0.9
@@ -41,12 +49,9 @@ async def make(desk: Desk, request: Summarize) -> Draft:
     most = _SHOWN if len(documents) == 1 else _SHOWN_OF_MANY
     parts: list[str] = []
     notes: list[str] = []
-    for at, info in enumerate(documents):
-        await desk.context.say(Progress(stage=Stage.RETRIEVING, done=at, total=len(documents)))
-        part, note = await _remembered(desk, info, most)
+    for part, note in await _all(desk, documents, most):
         parts.append(part)
         notes.append(note)
-        await desk.context.breathe()
     chosen = [info.id for info in documents] if request.documents else None
     covered = await asyncio.to_thread(
         coverage, desk.matter.record, documents=chosen, searched="all pages"
@@ -56,9 +61,51 @@ async def make(desk: Desk, request: Summarize) -> Draft:
         text="\n\n".join(filter(None, parts)) or "There is no document to summarize.",
         coverage=covered,
         timings=Timings(retrieving_ms=(time.perf_counter() - started) * 1000),
-        provenance=Provenance(composition="extractive"),
+        provenance=_provenance(desk),
         notes=(*inside, *notes),
     )
+
+
+async def _all(desk: Desk, documents: Sequence[DocumentInfo], most: int) -> list[tuple[str, str]]:
+    """Every document's part, in their order; several boards work at once where a model words them.
+
+    A board that fails leaves the rest to the others; the job's own board fails the job.
+    """
+    parts: dict[int, tuple[str, str]] = {}
+    todo = list(reversed(range(len(documents))))
+
+    async def work(at_desk: Desk, *, own: bool) -> None:
+        while todo:
+            at = todo.pop()
+            try:
+                parts[at] = await _remembered(at_desk, documents[at], most)
+            except Unavailable:
+                todo.append(at)
+                if own:
+                    raise
+                return
+            await desk.context.say(
+                Progress(stage=Stage.RETRIEVING, done=len(parts), total=len(documents))
+            )
+            if own:
+                await desk.context.breathe()
+
+    async def help_out(helper: Colleague) -> None:
+        if await helper.ready():
+            async with helper.aside():
+                await work(desk.at(helper), own=False)
+
+    helpers = () if desk.extractive else desk.helpers
+    tasks = [asyncio.create_task(help_out(one)) for one in helpers]
+    try:
+        await work(desk, own=True)
+        await asyncio.gather(*tasks)
+        await work(desk, own=True)  # what a helper put back after the others were done
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return [parts[at] for at in range(len(documents))]
 
 
 async def _remembered(desk: Desk, info: DocumentInfo, most: int) -> tuple[str, str]:
@@ -90,6 +137,10 @@ async def _one(desk: Desk, info: DocumentInfo, most: int) -> tuple[str, str]:
     pages = f"{info.pages} page{'s' if info.pages != 1 else ''}"
     if not every:
         return "", f"{info.title} ({kind}, {pages}): no sentence of it could be read."
+    if not desk.extractive:
+        worded = await _worded(desk, info, every)
+        if worded is not None:
+            return worded, f"{info.title} ({kind}, {pages}): worded from {len(every)} sentences."
     chosen = await _central(desk, every, most)
     words_at = {one.start: one.words for one in await desk.sentences(info.id)}
     lines = [
@@ -98,6 +149,39 @@ async def _one(desk: Desk, info: DocumentInfo, most: int) -> tuple[str, str]:
     ]
     note = f"{info.title} ({kind}, {pages}): {len(chosen)} of {len(every)} sentences shown."
     return "\n".join(lines), note
+
+
+async def _worded(desk: Desk, info: DocumentInfo, every: Sequence[Sentence]) -> str | None:
+    """A document in the model's words, quotations by reference; None when nothing came of it."""
+    offered = await _central(desk, every, _OFFERED)
+    prompt, held = await prompts.fitting(
+        desk.engine,
+        "summarize",
+        f"What does this document say? {prompts.fenced(info.title)}",
+        offered,
+        output_tokens=_WORDED_TOKENS,
+    )
+    try:
+        written = await write(desk, prompt, max_tokens=_WORDED_TOKENS)
+    except AnswerMalformed:
+        return None
+    text, _, _ = put_in_quotations(written.text, held)
+    return text.strip() or None
+
+
+def _provenance(desk: Desk) -> Provenance:
+    if desk.extractive:
+        return Provenance(composition="extractive")
+    made = desk.engine.provenance
+    return Provenance(
+        composition="model",
+        engine=made.engine,
+        model=made.model,
+        model_sha256=made.model_sha256,
+        binary_sha256=made.binary_sha256,
+        flags=made.flags,
+        template_sha256=made.template_sha256,
+    )
 
 
 async def _central(desk: Desk, every: Sequence[Sentence], most: int) -> list[Sentence]:

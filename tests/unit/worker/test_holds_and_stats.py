@@ -103,7 +103,7 @@ def test_the_ledger_as_table_bars_and_json(state, noon):
 def test_the_day_s_anchor_is_printed_and_checked(state, noon):
     Journal(state / "audit", CODE).seal("job.accepted", by=UserName("kim"), now=noon)
     line = typed(state, "audit", "anchor").output.strip()
-    assert line.startswith("secondchair anchor ")
+    assert line.startswith("secondchair-anchor ")
     assert typed(state, "audit", "verify", "--anchor", line).exit_code == 0
     wrong = line[:-1] + ("0" if line[-1] != "0" else "1")
     assert typed(state, "audit", "verify", "--anchor", wrong).exit_code == 7
