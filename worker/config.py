@@ -50,7 +50,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     date_order: DateOrder = DateOrder.UNSET
     """How all-digit dates read where neither the record nor the matter says."""
     embedder: Path | None = None
-    """A sentence-transformers folder; the small model of the embedder wheel when not set."""
+    """A sentence-transformers folder; the small model of the embedder wheel when not set. That one
+    knows no Hangul: set a multilingual one for Korean."""
+    embedder_question_prefix: str = ""
+    """What that model wants before a question, as "query: "."""
+    embedder_passage_prefix: str = ""
+    """What that model wants before a passage, as "passage: "."""
+    embedder_device: str = "cpu"
+    """Where embedder and reranker run: cpu, cuda, cuda:1."""
+    reranker: Path | None = None
+    """A cross-encoder's folder; the first passages are ordered without one when not set."""
     engine: Literal["llama_server", "llama_python", "remote", "scripted"] = "llama_server"
     """What turns a prompt into text, where no board says otherwise."""
     model: Path | None = None

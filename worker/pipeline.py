@@ -47,6 +47,7 @@ from protocol.jobs import (
     WriteDraft,
 )
 from rag.embedding import Embedder
+from rag.reranking import Reranker
 from worker.config import Settings
 from worker.deliverables import (
     Colleague,
@@ -117,6 +118,7 @@ class Pipeline:
         shelf: Shelf,
         boards: Mapping[str, Board],
         embedder: Embedder,
+        reranker: Reranker | None = None,
         settings: Settings,
         job: Callable[[Any], Awaitable[Job]],
         now: Callable[[], dt.datetime],
@@ -133,6 +135,7 @@ class Pipeline:
         self._shelf = shelf
         self._boards = boards
         self._embedder = embedder
+        self._reranker = reranker
         self._embedding = asyncio.Lock()
         self._settings = settings
         self._job = job
@@ -166,6 +169,7 @@ class Pipeline:
                 matter=held,
                 engine=board.engine,
                 embedder=self._embedder,
+                reranker=self._reranker,
                 embedding=self._embedding,
                 settings=self._settings,
                 extractive=is_extractive(self._settings, board.billion_parameters),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -135,6 +137,54 @@ def test_late_interaction_prefers_the_passage_that_answers(model: ModelEmbedder)
     assert scores[1] > scores[0]
     assert scores == pytest.approx(reranker.scores("When must rent be paid?", passages), abs=1e-4)
     assert reranker.scores("anything", []) == []
+
+
+@pytest.fixture(scope="module")
+def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cross-encoder of a few kilobytes with fixed, untrained weights, in its usual files."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    folder = tmp_path_factory.mktemp("cross-encoder")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "rent", "is", "due", "leak", "when"]
+    (folder / "vocab.txt").write_text("\n".join(words), "utf-8")
+    transformers.BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
+    torch.manual_seed(7)
+    config = transformers.BertConfig(
+        vocab_size=len(words),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=64,
+        num_labels=1,
+    )
+    transformers.BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+def test_a_cross_encoder_scores_every_passage_the_same_each_time(cross_encoder: Path) -> None:
+    passages = ["rent is due", "leak", "when " * 200]
+    scores = CrossEncoderReranker(cross_encoder).scores("when is rent due", passages)
+    assert len(scores) == 3
+    assert len(set(scores)) == 3
+    assert scores == pytest.approx(
+        CrossEncoderReranker(cross_encoder).scores("when is rent due", passages), abs=1e-5
+    )
+
+
+def test_a_configured_reranker_and_prefixes_are_opened(cross_encoder: Path) -> None:
+    from worker.app import open_embedder, open_reranker
+    from worker.config import Settings
+
+    plain = Settings(state=cross_encoder)
+    assert open_reranker(plain) is None
+    chosen = open_reranker(Settings(state=cross_encoder, reranker=cross_encoder))
+    assert chosen is not None
+    assert len(chosen.scores("rent", ["rent is due", "leak"])) == 2
+    if default_model_folder() is None:
+        pytest.skip("the bundled embedding model is not installed")
+    other = Settings(state=cross_encoder, embedder_question_prefix="query: ")
+    assert open_embedder(plain).identity != open_embedder(other).identity  # mixing is refused
 
 
 def test_a_reranker_without_its_model_has_nothing_to_say(tmp_path) -> None:

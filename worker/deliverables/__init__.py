@@ -19,6 +19,7 @@ from protocol.events import Found, Progress, Stage
 from protocol.ids import DocumentId
 from protocol.record import Coverage, DocumentClass, DocumentInfo, Hit
 from rag.embedding import Embedder
+from rag.reranking import Reranker
 from rag.retrieve import retrieve
 from worker.config import Settings
 from worker.engine import Engine, PromptProgress
@@ -80,6 +81,8 @@ class Desk:
     embedding: asyncio.Lock
     """An embedder is used by one thread at a time."""
     settings: Settings
+    reranker: Reranker | None
+    """Looks at the first passages again; used while `embedding` is held."""
     extractive: bool
     """Whether the model only orders the record's words (see `worker.router`)."""
     speed: Speed | None = None
@@ -118,7 +121,12 @@ class Desk:
         async with self.embedding:
             try:
                 return await asyncio.to_thread(
-                    retrieve, self.matter.record, question, embedder=self.embedder, top_k=top_k
+                    retrieve,
+                    self.matter.record,
+                    question,
+                    embedder=self.embedder,
+                    top_k=top_k,
+                    reranker=self.reranker,
                 )
             except Unavailable:
                 return await asyncio.to_thread(
