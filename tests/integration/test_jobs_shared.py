@@ -13,17 +13,19 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from bench import postgres
 from protocol.errors import Damaged, Unavailable
-from protocol.events import LAST, Found, Interrupted, Started
+from protocol.events import LAST, Event, Found, Interrupted, Started
 from protocol.ids import JobId, MatterId
 from protocol.jobs import JobState
-from worker.jobs import JobQueue, LeaseLost, acts, open_shared_queue
-from worker.jobs.testing import claimed, done, kinds, new_job
+from worker.jobs import LEASE_S, JobQueue, LeaseLost, acts, open_shared_queue
+from worker.jobs.rows import JobRow
+from worker.jobs.testing import HandClock, claimed, done, kinds, new_job
 
 pytestmark = pytest.mark.skipif(bool(postgres.missing()), reason=postgres.missing())
 
@@ -304,6 +306,43 @@ async def test_many_acts_of_two_boxes_at_once_leave_no_gap_and_no_ring_of_locks(
     assert await boxes[1].jobs(MatterId("M-AAA0")) == ()
     for queue in boxes:
         await queue.close()
+
+
+async def test_what_a_recovery_has_read_stays_as_it_is_until_it_has_written(conninfo: str) -> None:
+    """A word said between the two would take the number of the recovery's own event."""
+    import psycopg  # noqa: TID251
+
+    from worker.jobs.shared import SharedQueue
+
+    clock = HandClock()
+    one = SharedQueue.open(conninfo, clock, box="one")
+    two = SharedQueue.open(conninfo, clock, box="two")
+    job = await one.add(new_job())
+    lease = await claimed(one)
+    clock.pass_s(LEASE_S + 1)
+    loop = asyncio.get_running_loop()
+    saying: list[Future[Event]] = []
+    read = two._store.running
+
+    def running(board: str | None) -> list[JobRow]:
+        rows = read(board)
+        word = one.say(lease, Found(passages=1, documents=1))
+        saying.append(asyncio.run_coroutine_threadsafe(word, loop))
+        waits = (
+            "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%job%'"
+        )
+        with psycopg.connect(conninfo, autocommit=True) as db:
+            while not saying[0].done() and db.execute(waits).fetchone() is None:
+                pass  # it is on its way; the test run's own deadline is the end of this
+        return rows
+
+    two._store.running = running  # type: ignore[method-assign]
+    assert await two.recover() == (job.id,)
+    with pytest.raises(LeaseLost):
+        await asyncio.wrap_future(saying[0])
+    assert await kinds(one, job.id) == ["Queued", "Started", "Interrupted", "Queued"]
+    await one.close()
+    await two.close()
 
 
 async def test_a_schema_that_is_not_ours_is_refused_and_left_alone(conninfo: str) -> None:
