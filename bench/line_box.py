@@ -1,10 +1,10 @@
 """A box for `bench.link`: a worker process that counts, keys made on the spot, an SSH echo.
 
-    python -m bench.line_box worker STATE SOCKET
+    python -m bench.line_box worker STATE SOCKET PLACES
     python -m bench.line_box echo HOST_KEY PUBLIC_KEY
 
 The service, the queue, the runner and the gateway are the real ones; only the work is not: a
-question ``count N`` makes N progress events, each its own step.
+question ``count N PACE`` makes N progress events, each its own step, so many ms apart.
 """
 
 from __future__ import annotations
@@ -56,6 +56,22 @@ def make_keys(folder: Path, users: int) -> None:
     write(folder / "users.toml", Registry(users=tuple(found)))
 
 
+def give_matters(folder: Path, users: int, many: int) -> list[MatterId]:
+    """Lets every user see so many matters, the bench's own first; a running gateway reads it."""
+    matters = [MATTER, *(MatterId(f"M-B{number:03d}") for number in range(1, many))]
+    found = [
+        User(
+            name=f"user{number}",
+            role=Role.LAWYER,
+            matters=tuple(matters),
+            keys=(Key(public=(folder / f"user{number}.pub").read_text()),),
+        )
+        for number in range(users)
+    ]
+    write(folder / "users.toml", Registry(users=tuple(found)))
+    return matters
+
+
 class Counting:
     """Work that only counts, on a real queue."""
 
@@ -82,7 +98,8 @@ class Counting:
 
     async def work(self, context: JobContext) -> Completed:
         """N events, each remembered as a step, so a killed worker goes on where it was."""
-        many = int((self._state / context.request_sha256).read_text().split()[1])
+        _, *numbers = (self._state / context.request_sha256).read_text().split()
+        many, pace_ms = int(numbers[0]), int(numbers[1]) if len(numbers) > 1 else 0
         for number in range(1, many + 1):
 
             async def one(number: int = number) -> dict[str, int]:
@@ -90,6 +107,8 @@ class Counting:
                 return {"n": number}
 
             await context.step(f"page-{number:06d}", one)
+            if pace_ms:
+                await asyncio.sleep(pace_ms / 1e3)
         return Completed(answer_sha256="0" * 64, verified=1, to_look_at=0, failing=0)
 
     def table(self) -> Handlers:
@@ -99,8 +118,8 @@ class Counting:
             return HealthIs(parts={"worker": ("ok", "x" * 150)})  # a payload of some 200 bytes
 
         async def matters(request: ListMatters, caller: Caller) -> Matters:
-            titled = Matter(id=MATTER, title="Bench v. Clock", opened_at=now())
-            return Matters(matters=(titled,))
+            titled = [Matter(id=m, title="Bench v. Clock", opened_at=now()) for m in caller.matters]
+            return Matters(matters=tuple(titled))
 
         async def jobs(request: ListJobs, caller: Caller) -> Jobs:
             return Jobs(jobs=await self._queue.jobs(request.matter, request.most))
@@ -118,7 +137,7 @@ class Counting:
         return Handlers(calls=calls, events=self._queue, matter_of=matter_of, join_words=join_words)
 
 
-async def worker(state: Path, socket: Path) -> None:
+async def worker(state: Path, socket: Path, places: str = "1") -> None:
     """The worker process."""
 
     async def idle(board: str) -> None:
@@ -126,7 +145,7 @@ async def worker(state: Path, socket: Path) -> None:
 
     queue = open_queue(state / "queue.sqlite", now)
     counting = Counting(state, queue)
-    runner = Runner(queue, {"a": 1}, counting.work, idle=idle)
+    runner = Runner(queue, {"a": int(places)}, counting.work, idle=idle)
     registry = RegistryFile(state / "users.toml")
     server = Server(socket, counting.table(), registry, uids={os.getuid()})
     await runner.start()
@@ -165,5 +184,8 @@ def _say(word: str) -> None:
 
 if __name__ == "__main__":
     setup()
-    part = {"worker": worker, "echo": echo}[sys.argv[1]]
-    asyncio.run(part(Path(sys.argv[2]), Path(sys.argv[3])))
+    first, second, *rest = sys.argv[2:]
+    if sys.argv[1] == "worker":
+        asyncio.run(worker(Path(first), Path(second), *rest))
+    else:
+        asyncio.run(echo(Path(first), Path(second)))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import random
 import secrets
 import shutil
@@ -23,9 +22,10 @@ from typing import Any
 
 import asyncssh  # noqa: TID251
 
-from bench import guild_line
+from bench import guild_line, line_load
 from bench.harness import Arguments, Result
 from bench.line_box import MATTER, make_keys
+from bench.line_load import Window
 from bot.link import Link, Target
 from protocol.ids import JobId
 from protocol.jobs import Accepted, Ask, Health
@@ -71,8 +71,8 @@ class Box:
         self._worker = child if arguments[0] == "worker" else self._worker
         return said
 
-    async def start_worker(self) -> None:
-        await self.start("worker", str(self.folder), str(self.socket))
+    async def start_worker(self, places: int = 1) -> None:
+        await self.start("worker", str(self.folder), str(self.socket), str(places))
 
     async def kill_worker(self) -> None:
         self._worker.kill()
@@ -161,40 +161,6 @@ async def _events_per_s(box: Box, many: int) -> tuple[float, float]:
         return len(live) / live_s, len(replayed) / (time.perf_counter() - start)
 
 
-class Window:
-    """A shell on a terminal."""
-
-    def __init__(self, process: asyncssh.SSHClientProcess[bytes]) -> None:
-        self._process = process
-
-    @classmethod
-    async def open(cls, conn: asyncssh.SSHClientConnection) -> Window:
-        process = await conn.create_process(
-            term_type="xterm-256color", term_size=(80, 24), encoding=None
-        )
-        return cls(process)
-
-    async def until(self, word: bytes, within_s: float = 30.0) -> float:
-        """Seconds until a word is on the screen."""
-        start, seen = time.perf_counter(), b""
-        async with asyncio.timeout(within_s):
-            while word not in seen:
-                data = await self._process.stdout.read(65536)
-                assert data, "the window closed"
-                seen += data
-        return time.perf_counter() - start
-
-    async def press(self, key: bytes) -> float:
-        """Milliseconds until a key that was pressed is echoed."""
-        start = time.perf_counter()
-        self._process.stdin.write(key)
-        await self.until(key)
-        return (time.perf_counter() - start) * 1e3
-
-    def close(self) -> None:
-        self._process.close()
-
-
 async def _first_paints(box: Box, runs: int) -> tuple[list[float], list[float]]:
     """Milliseconds from the shell request to our prompt, and to an empty Textual application."""
     script = box.folder / "bare.py"
@@ -213,43 +179,6 @@ async def _first_paints(box: Box, runs: int) -> tuple[list[float], list[float]]:
                 paints[word].append((time.perf_counter() - start) * 1e3)
                 window.close()
     return paints[b"M-B3NC"], paints[b"READY"]
-
-
-async def _sessions(box: Box, count: int) -> tuple[list[float], float]:
-    """Key echo with all windows open, and the memory of one window's program in MB."""
-    async with (
-        box.open_gateway(programs=count + 5) as gateway,
-        contextlib.AsyncExitStack() as stack,
-    ):
-        windows = []
-        for user in range(count):
-            conn = await stack.enter_async_context(await box.connect(user, gateway.port))
-            windows.append(await Window.open(conn))
-        for window in windows:
-            await window.until(b"#M-B3NC")
-        await asyncio.sleep(0.5)
-        echoes = []
-        for round_ in range(5):
-            for window in windows:
-                echoes.append(await window.press(b"abcde"[round_ : round_ + 1]))
-        memory = statistics.mean(_children_mb())
-        for window in windows:
-            window.close()
-    return echoes, memory
-
-
-def _children_mb() -> list[float]:
-    """Proportional set sizes of our chat programs, in MB."""
-    sizes = []
-    for path in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, StopIteration):
-            if b"bot\0chat" not in (path / "cmdline").read_bytes():
-                continue
-            if f"PPid:\t{os.getpid()}\n" not in (path / "status").read_text():
-                continue
-            rows = (path / "smaps_rollup").read_text().splitlines()
-            sizes.append(int(next(r for r in rows if r.startswith("Pss:")).split()[1]) / 1024)
-    return sizes
 
 
 async def _chaos(box: Box, points: int, seed: int) -> tuple[int, int, list[dict[str, Any]]]:
@@ -309,7 +238,9 @@ async def _measure(box: Box, arguments: Arguments) -> Result:
         live, replayed = await _events_per_s(box, sizes["events"])
         lost, doubled, rows = await _chaos(box, sizes["chaos_points"], arguments.seed)
     paint, bare_paint = await _first_paints(box, sizes["paints"])
-    echoes, memory = await _sessions(box, sizes["sessions"])
+    await box.kill_worker()
+    await box.start_worker(line_load.PLACES)
+    load = await line_load.measure(box, sizes["sessions"])
     discord = await guild_line.measure(sizes["discord_points"], arguments.seed)
     rpc, echo_rpc = statistics.median(ours), statistics.median(bare)
     first = statistics.median(paint)
@@ -324,10 +255,7 @@ async def _measure(box: Box, arguments: Arguments) -> Result:
             "first_paint_ms": round(first, 1),
             "bare_paint_ms": round(statistics.median(bare_paint), 1),
             "paint_ratio_to_bare": round(first / statistics.median(bare_paint), 3),
-            "echo_p50_ms": round(statistics.median(echoes), 2),
-            "echo_p99_ms": round(_p(echoes, 0.99), 2),
-            "sessions": sizes["sessions"],
-            "memory_mb_per_session": round(memory, 1),
+            **load,
             "chaos_points": len(rows),
             "lost": lost,
             "doubled": doubled,

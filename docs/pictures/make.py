@@ -58,6 +58,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     documents: ask.Documents
     health: ask.HealthIs
     pages: tuple[ask.SourcePage, ...]
+    boards: ask.BoardsAre | None = None
 
 
 class Replay:
@@ -87,6 +88,8 @@ class Replay:
                         return page
             case ask.Health():
                 return kept.health
+            case ask.GetBoards() if kept.boards is not None:
+                return kept.boards
             case _:
                 pass
         raise NotFound("not recorded")
@@ -112,6 +115,8 @@ async def record(config: Path) -> Recording:
         matter = matters.matters[0].id
         documents = await link.call(ask.ListDocuments(matter=matter))
         health = await link.call(ask.Health())
+        boards = await link.call(ask.GetBoards())
+        assert isinstance(boards, ask.BoardsAre)
         assert isinstance(documents, ask.Documents)
         assert isinstance(health, ask.HealthIs)
         requests: list[ask.WorkRequest] = [
@@ -140,6 +145,7 @@ async def record(config: Path) -> Recording:
         documents=documents,
         health=health,
         pages=tuple(page for page in pages if isinstance(page, ask.SourcePage)),
+        boards=boards,
     )
 
 
@@ -183,6 +189,25 @@ PICTURES: Final = (
     ),
     Picture(
         name="difference-120", size=(120, 36), replies=2, keys=("f2",), waits_for="The record says"
+    ),
+    Picture(name="reply-200", size=(200, 44), replies=1, waits_for="[1 ✔]"),
+    Picture(name="findings-80", size=(80, 36), replies=1, keys=("f2",), waits_for="VERIFIED"),
+    Picture(
+        name="source-120",
+        size=(120, 36),
+        replies=1,
+        keys=("f2", "down", "down", "down", "o"),
+        waits_for="▌ ",
+    ),
+    Picture(name="queue-120", size=(120, 30), replies=3, keys=("f3",), waits_for="Queue of"),
+    Picture(name="boards-120", size=(120, 30), replies=1, keys=("f4",), waits_for="board A"),
+    Picture(
+        name="korean-80",
+        size=(80, 36),
+        replies=1,
+        keys=tuple(KOREAN),
+        waits_for="초안",
+        language="ko",
     ),
     Picture(name="queue-80", size=(80, 24), replies=3, keys=("f3",), waits_for="Queue of"),
     Picture(name="boards-80", size=(80, 24), replies=1, keys=("f4",), waits_for="board A"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime as dt
+import logging
 import socket
 
 import asyncssh  # noqa: TID251
@@ -136,10 +137,8 @@ async def test_only_so_many_keys_are_tried(box):
 
 async def test_new_clients_get_the_post_quantum_exchange_and_old_ones_curve25519(box):
     async with box.open_gateway():
-        async with await box.connect(kex_algs=[*algorithms.KEX]) as conn:
-            assert conn.get_extra_info("kex_alg") is None or "mlkem" in str(
-                conn.get_extra_info("kex_alg")
-            )
+        async with await box.connect(kex_algs=["mlkem768x25519-sha256"]):
+            pass
         for weak in (
             {"kex_algs": ["diffie-hellman-group14-sha1"]},
             {"kex_algs": ["ecdh-sha2-nistp256"]},
@@ -150,6 +149,28 @@ async def test_new_clients_get_the_post_quantum_exchange_and_old_ones_curve25519
                 await box.connect(**weak)
         async with await box.connect(kex_algs=["curve25519-sha256"]):
             pass
+
+
+async def test_the_bots_line_stands_on_the_post_quantum_exchange(box, caplog, monkeypatch):
+    """Offered first at both ends, so it is what they take (RFC 4253, section 7.1)."""
+    await box.start_worker()
+    asyncssh.set_debug_level(2)
+    try:
+        with caplog.at_level(logging.DEBUG, logger="asyncssh"):
+            async with box.open_gateway(), box.link() as link:
+                await link.call(Health())
+    finally:
+        asyncssh.set_debug_level(1)
+    taken = {
+        record.getMessage().rpartition(": ")[2]
+        for record in caplog.records
+        if "Key exchange alg:" in record.getMessage()
+    }
+    assert taken == {"mlkem768x25519-sha256"}
+    # And it stands where the gateway takes nothing else.
+    monkeypatch.setattr(algorithms, "KEX", ("mlkem768x25519-sha256",))
+    async with box.open_gateway(), box.link() as link:
+        await link.call(Health())
 
 
 @pytest.mark.parametrize(
