@@ -233,12 +233,12 @@ async def _is(app, job, state):
 
 async def test_a_board_stays_held_over_a_restart_until_an_operator_says_otherwise(house, simulated):
     async with App(house.settings).open():
-        simulated.set(6, xid=48)
+        simulated.set(6, ecc_uncorrected=1)
         await house.paused("right")
-    simulated.set(6, xid=0)
+    simulated.set(6, ecc_uncorrected=0)  # a restart forgets it: only our own notebook knows
     async with App(house.settings).open():
         await house.paused("right")
-        assert any("Xid 48" in why for why in (await house.boards())["right"].why)
+        assert any("1 memory error" in why for why in (await house.boards())["right"].why)
         await house.call(ResumeBoard(board="right", key="k-1"))
         await house.paused()
     async with App(house.settings).open():
