@@ -172,6 +172,8 @@ async def test_another_text_or_model_is_another_head(houses):
         assert await heads.of(house.engine, held) is one
         other = Scripted((Line(text="[[1]]"),), name="another model")
         assert (await heads.of(other, held)).key != one.key
+        theirs = dataclasses.replace(held, id=MatterId("M-B1RC"))
+        assert (await heads.of(house.engine, theirs)).key != one.key
         infos = [
             msgspec.structs.replace(info, text_sha256="0" * 64) for info in held.record.documents()
         ]
