@@ -4,8 +4,7 @@ Every other file of this folder is one way of keeping the promise, or a part of 
 from here only. A prompt is document first, question last, so that two questions on one record share
 a byte-identical head and the engine need not read it again.
 
-No prompt, answer or file name is ever part of an error or a printed value of this room.
-"""
+No prompt, answer or file name is ever part of an error or a printed value of this room."""
 
 from __future__ import annotations
 
@@ -94,8 +93,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Whether tokens in the kv_cache may be reused. False gives an answer that does not depend on
     what was asked before: reused and cold prefill are not bit-identical."""
     ignore_end: bool = False
-    """Write ``max_tokens`` whatever the model thinks: for measuring. An engine that cannot do so
-    ends as the model does."""
+    """Write ``max_tokens`` whatever the model thinks, where the engine can: for measuring."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
