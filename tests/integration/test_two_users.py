@@ -6,8 +6,10 @@ must not reach is tried as that user.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -34,6 +36,8 @@ SAMPLE = HERE.parent / "data" / "sample" / "hartwell-v-northgate"
 def why_not() -> str:
     if os.geteuid() != 0:
         return "only root can start programs as other users"
+    if not Path("/mnt").is_dir():
+        return "there is no /mnt to move a mount through"
     if any(shutil.which(tool) is None for tool in ("unshare", "mount", "ip", "ssh", "sftp")):
         return "unshare, mount, ip, ssh or sftp is missing"
     if any(not folder.stat().st_mode & 0o001 for folder in HERE.parents):
@@ -55,6 +59,15 @@ def as_user(uid, *command, network=False, folder="/tmp", **more):
     )
 
 
+def free_port() -> int:
+    """Below the range from which the kernel gives ports to whoever asks for any."""
+    while True:
+        port = random.randrange(20_000, 30_000)
+        with socket.socket() as taken, contextlib.suppress(OSError):
+            taken.bind(("127.0.0.1", port))
+            return port
+
+
 class Service:
     """The box, with both programs running."""
 
@@ -62,9 +75,7 @@ class Service:
         self.folder = folder
         self.state = folder / "state"
         self.config = folder / "worker.toml"
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            self.port = taken.getsockname()[1]
+        self.port = free_port()
         self.programs: dict[str, subprocess.Popen[bytes]] = {}
 
     def set_up(self) -> None:
