@@ -18,7 +18,7 @@ from protocol.events import Completed, Event, Failed
 from protocol.ids import MatterId, UserName
 from protocol.jobs import Accepted, Ask, WorkRequest
 from protocol.record import DocumentInfo, Matter
-from rag.embedding import HashEmbedder
+from rag.embedding import Embedder, HashEmbedder
 from rag.ingest import ingest
 from rag.matters import create
 from worker.config import Settings
@@ -50,11 +50,16 @@ def utc_now() -> dt.datetime:
     return dt.datetime.now(dt.UTC)
 
 
-def read_matter(root: Path, folder: Path, title: str = "Hartwell v. Northgate") -> None:
+def read_matter(
+    root: Path,
+    folder: Path,
+    title: str = "Hartwell v. Northgate",
+    embedder: Embedder | None = None,
+) -> None:
     """Makes the matter under ``root`` and reads a folder of files into it."""
     matter = Matter(id=CODE, title=title, opened_at=utc_now())
     with create(root / "matters" / CODE, matter) as held:
-        ingest(held, embedder=HashEmbedder(), folder=folder)
+        ingest(held, embedder=embedder or HashEmbedder(), folder=folder)
 
 
 class House:
@@ -124,6 +129,7 @@ async def open_house(
     composition: str = "model",
     queue: JobQueue | None = None,
     engine: Engine | None = None,
+    embedder: Embedder | None = None,
     others: Mapping[str, Engine] | None = None,
     reads_ahead: bool = False,
     **settings: Any,
@@ -137,6 +143,7 @@ async def open_house(
         queue: A queue that outlives the house, with the drafts of before; without one the house
             begins anew and its jobs and drafts of before are gone.
         engine: Instead of the script; started and stopped here.
+        embedder: The one that read the matter; hashed vectors when none is given.
         others: Further boards by name, each with its engine; started and stopped here.
         reads_ahead: Whether records are read into the engine between jobs.
         settings: Further settings of the worker.
@@ -176,7 +183,7 @@ async def open_house(
     pipeline = Pipeline(
         shelf=shelf,
         boards={"A": board, **more},
-        embedder=HashEmbedder(),
+        embedder=embedder or HashEmbedder(),
         settings=chosen,
         job=queue.job,
         now=utc_now,

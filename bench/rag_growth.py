@@ -47,7 +47,8 @@ def _value(number: int) -> Matter:
     )
 
 
-def _words(seed: int) -> list[str]:
+def made_up_words(seed: int) -> list[str]:
+    """Words of contracts among many made-up ones."""
     chance = random.Random(seed)
     made = [
         "".join(
@@ -59,7 +60,8 @@ def _words(seed: int) -> list[str]:
     return _WORDS * 20 + made
 
 
-def _file(path: Path, passages: int, words: list[str], chance: random.Random) -> None:
+def made_up_file(path: Path, passages: int, words: list[str], chance: random.Random) -> None:
+    """Writes a text file of so many numbered paragraphs, each a passage."""
     with path.open("w", encoding="utf-8") as out:
         for number in range(1, passages + 1):
             body = " ".join(chance.choices(words, k=70))
@@ -76,12 +78,12 @@ def _memory_mb() -> float:
 def one(place: Path, passages: int, seed: int) -> Row:
     """Fills one matter and asks it; run in a process of its own."""
     chance = random.Random(seed)
-    words = _words(seed)
+    words = made_up_words(seed)
     embedder = HashEmbedder(dimensions=_DIMENSIONS)
     row: Row = {}
     with tempfile.TemporaryDirectory(dir=place) as given:
         for at in range(max(1, passages // _PER_FILE)):
-            _file(Path(given) / f"{at:04d}.txt", min(passages, _PER_FILE), words, chance)
+            made_up_file(Path(given) / f"{at:04d}.txt", min(passages, _PER_FILE), words, chance)
         with create(place / "one", _value(1)) as matter:
             start = time.perf_counter()
             take_in(matter, Path(given))
@@ -102,7 +104,7 @@ def one(place: Path, passages: int, seed: int) -> Row:
 def ask(place: Path, questions: int, seed: int) -> Row:
     """Opens the filled matter again and asks it; run in a process of its own."""
     chance = random.Random(seed + 1)
-    words = _words(seed)
+    words = made_up_words(seed)
     embedder = HashEmbedder(dimensions=_DIMENSIONS)
     row: Row = {}
     start = time.perf_counter()
@@ -136,13 +138,13 @@ def ask(place: Path, questions: int, seed: int) -> Row:
 def many(place: Path, matters: int, most_open: int, seed: int) -> Row:
     """Makes many small matters, visits them in random order with few open, erases one."""
     chance = random.Random(seed)
-    words = _words(seed)
+    words = made_up_words(seed)
     embedder = HashEmbedder(dimensions=_DIMENSIONS)
     start = time.perf_counter()
     for number in range(matters):
         given = place / "given"
         given.mkdir(exist_ok=True)
-        _file(given / "a.txt", 50, words, chance)
+        made_up_file(given / "a.txt", 50, words, chance)
         if number == 0:
             with (given / "a.txt").open("a", encoding="utf-8") as out:
                 out.write(f"51.1 The word {MARKER} stands in this matter only.\n")

@@ -14,13 +14,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from protocol.ids import MatterId, matter_id
+from protocol.ids import DocumentId, MatterId, matter_id
 from rag.matters import OpenMatter, matters_in
 from verify import OpenRecord
+from worker.quoting import Sentence, sentences
 from worker.workfile import WorkFile
 
 MOST_OPEN: Final = 24
 """About 5 MB, 12 descriptors and 7 threads each while the vector index is open."""
+
+
+MOST_SENTENCES: Final = 40_000
+"""Sentences kept of one open matter: about 20 MB, or some 2,000 pages."""
 
 
 @dataclass(kw_only=True)
@@ -36,6 +41,35 @@ class Held:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by whoever changes the record (an ingest)."""
     _opened: OpenRecord | None = None
+
+    _sentences: OrderedDict[tuple[DocumentId, str], tuple[Sentence, ...]] = field(
+        default_factory=OrderedDict
+    )
+
+    async def sentences(self, document: DocumentId) -> tuple[Sentence, ...]:
+        """All quotable sentences of a document, in order; those asked for last are kept."""
+        version = self._version(document)
+        kept = self._sentences.get((document, version))
+        if kept is not None:
+            self._sentences.move_to_end((document, version))
+            return kept
+        record = self.record
+        made = await asyncio.to_thread(
+            lambda: sentences(document, record.text(document), record.pages(document))
+        )
+        if version and self._version(document) == version:  # not read anew meanwhile
+            self._sentences[document, version] = made
+            while (
+                len(self._sentences) > 1
+                and sum(map(len, self._sentences.values())) > MOST_SENTENCES
+            ):
+                self._sentences.popitem(last=False)
+        return made
+
+    def _version(self, document: DocumentId) -> str:
+        """The hash of a document's text as it stands; empty when there is no such document."""
+        infos = self.record.documents()
+        return next((info.text_sha256 for info in infos if info.id == document), "")
 
     def opened(self) -> OpenRecord:
         """The record as the checker reads it, kept between checks while no document changes."""

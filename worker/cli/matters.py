@@ -223,13 +223,11 @@ def hold(ctx: click.Context, matter: str, name: str, reason: str) -> None:
     click.echo(f"{code} is on legal hold")
 
 
-@command.command(
-    "lift-hold", epilog="Example: secondchair-worker matters lift-hold M-7F3K --by kim"
-)
+@command.command("unhold", epilog="Example: secondchair-worker matters unhold M-7F3K --by kim")
 @click.argument("matter")
 @click.option("--by", "name", required=True, help="The reviewer who orders it.")
 @click.pass_context
-def lift_hold(ctx: click.Context, matter: str, name: str) -> None:
+def unhold(ctx: click.Context, matter: str, name: str) -> None:
     """End the legal hold on MATTER."""
     settings = settings_of(ctx)
     folder, code = reviewer_of(settings, matter, name)

@@ -25,7 +25,7 @@ from worker.config import Settings
 from worker.engine import Engine, PromptProgress
 from worker.engine.speeds import Eta, Speed
 from worker.jobs import JobContext
-from worker.quoting import Sentence, sentences
+from worker.quoting import Sentence
 from worker.read_ahead import ReadAhead
 from worker.shelf import Held
 
@@ -140,10 +140,7 @@ class Desk:
 
     async def sentences(self, document: DocumentId) -> tuple[Sentence, ...]:
         """All quotable sentences of a document, in order."""
-        record = self.matter.record
-        return await asyncio.to_thread(
-            lambda: sentences(document, record.text(document), record.pages(document))
-        )
+        return await self.matter.sentences(document)
 
     def chosen(self, documents: Sequence[DocumentId]) -> tuple[DocumentInfo, ...]:
         """The named documents of the record, all of them when none is named."""

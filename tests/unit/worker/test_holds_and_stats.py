@@ -41,7 +41,7 @@ def test_a_matter_on_hold_is_not_closed(state):
     with pytest.raises(Conflict, match="legal hold"):
         typed(state, "matters", "close", CODE, "--yes")
     assert (state / "matters" / CODE / "matter.json").exists()
-    typed(state, "matters", "lift-hold", CODE, "--by", "kim")
+    typed(state, "matters", "unhold", CODE, "--by", "kim")
     assert typed(state, "matters", "close", CODE, "--yes").exit_code == 0
     assert not (state / "matters" / CODE).exists()
 
