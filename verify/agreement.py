@@ -8,6 +8,7 @@ record that fits the clause better wins. Nothing here gives a verdict.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,15 @@ from verify.surroundings import (
     Surroundings,
 )
 from verify.word_forms import CJK, carries_event, negations, stem
-from verify.wordlists import DISTANCING, EXCEPTIONS, MODALS
+from verify.wordlists import (
+    DISTANCING,
+    EXCEPTIONS,
+    FIRST_PERSON,
+    IRREGULAR,
+    MODALS,
+    OBLIGATIONS,
+    PARTIES,
+)
 
 DISAGREES = 0.45
 """Below this share of the clause's weight the words are about something else."""
@@ -36,6 +45,7 @@ CUT_OFF_WORDS = 6
 fragment, which cuts its sentence anywhere, is held to one word."""
 EXCEPTION_WORDS = 4
 """How soon after an item "unless" or "except" must follow to restrict it."""
+_PARTY_STEMS = frozenset(map(stem, PARTIES))
 _DIRECTIONS = frozenset({"from", "to", "between"})
 
 
@@ -105,7 +115,7 @@ def compare(
         key=verbatim or _key(clause, around),
         missing=tuple(missing),
         absent=absent,
-        objection=_objection(clause, around, granted, run if verbatim else 0, turned),
+        objection=_objection(clause, around, granted, run if verbatim else 0, turned, equal=run),
         turned=turned,
     )
 
@@ -134,7 +144,13 @@ def _says(word: str, key: str) -> bool:
 
 
 def _objection(
-    clause: Clause, around: Surroundings, granted: frozenset[str], verbatim: int, turned: bool
+    clause: Clause,
+    around: Surroundings,
+    granted: frozenset[str],
+    verbatim: int,
+    turned: bool,
+    *,
+    equal: int,
 ) -> str:
     """What turns the event round on one side alone; the words of a verbatim run are agreed."""
     start, end = _stretch(clause, around)
@@ -153,6 +169,8 @@ def _objection(
     modal = around.own[max(0, start - (0 if clause.fragment else 2)) : end]
     if not clause.obliged and not clause.deadline and any(word in MODALS for word in modal):
         return f'the record says "{next(w for w in modal if w in MODALS)}" and the reply does not'
+    if _still_to_come(clause, around):
+        return "the record says that it was, the reply that it shall or may be"
     after = around.own[around.own.index(ITEM) + 1 :][:EXCEPTION_WORDS]
     if not clause.fragment and any(w in EXCEPTIONS and w not in clause.plain for w in after):
         return f'the record goes on with "{next(w for w in after if w in EXCEPTIONS)}"'
@@ -166,7 +184,63 @@ def _objection(
     ]
     if strangers:
         return f"the record does not name {strangers[0].title()} there"
+    if _swapped(clause, around, granted, equal):
+        return "the record names the two sides in another order"
     return "" if verbatim else _of_the_words(clause, around, turned)
+
+
+def _still_to_come(clause: Clause, around: Surroundings) -> bool:
+    """The reply speaks of what will, shall or may be; the record has the same verb in the past."""
+    following = (*around.own[1:], "")
+    own = {w for w, after in zip(around.own, following, strict=True) if not after[:1].isdigit()}
+    if not MODALS & clause.plain or OBLIGATIONS & own:  # "May 9" obliges nobody
+        return False
+    said = {word.stem for word in clause.words}
+    return any(
+        stem(word) in said
+        and word not in clause.plain
+        and (word.endswith("ed") or word in IRREGULAR)
+        for word in around.own
+    )
+
+
+def _swapped(clause: Clause, around: Surroundings, granted: frozenset[str], run: int) -> bool:
+    """Whether two parties or people change places: "Seller pays Buyer" for "Buyer pays Seller".
+
+    "I" of the record is the person of the document's title, where the reply names that one. The
+    ``run`` of equal words right before the item says the same on both sides.
+    """
+    names = {stem(name) for name in clause.names}
+    run = min(run, clause.left)
+    middle = around.own.index(ITEM)
+    said = [stem(_elided(word)) for word in clause.ordered]
+    said = [*said[: clause.left - run], ITEM, *said[clause.left :]]
+    held = [stem(_elided(word)) for word in around.own]
+    held = [*held[: max(0, middle - run)], *held[middle:]]
+    speaker = [name for name in names if name in granted and name in said and name not in held]
+    if len(speaker) == 1:
+        held = [speaker[0] if word in FIRST_PERSON else word for word in held]
+    ours, theirs = _sides(said, names), _sides(held, names)
+    both = [side for side in ours if side in theirs]
+    if not any(side in _PARTY_STEMS or side in granted for side in both):
+        return False  # places and titles; the order of other names is looked at elsewhere
+    return both != [side for side in theirs if side in both]
+
+
+def _sides(stems: Sequence[str], names: set[str]) -> list[str]:
+    """The parties and people among words in their order, each where it stands nearest the item."""
+    middle = stems.index(ITEM)
+    nearest: dict[str, int] = {}
+    for at, word in enumerate(stems):
+        if word in names or word in _PARTY_STEMS:
+            known = nearest.get(word)
+            if known is None or abs(at - middle) < abs(known - middle):
+                nearest[word] = at
+    return sorted(nearest, key=nearest.__getitem__)
+
+
+def _elided(word: str) -> str:
+    return re.sub(r"^[ld]['’]", "", word)
 
 
 def _known(name: str, around: Surroundings, granted: frozenset[str], verbatim: int) -> bool:

@@ -113,6 +113,12 @@ _PER = re.compile(
     r"|share|unit|person|acre|square\s+(?:foot|meter))"
     r"|\s?(?P<adverb>monthly|annually|yearly|weekly|daily|hourly|p\.a\.)"
 )
+_PER_BEFORE = re.compile(
+    r"(?:(?P<year>(?<![가-힣])(?:연|매년)|(?<![一-龥\d])年|年額|jährlich|annuellement)"
+    r"|(?P<month>(?<![가-힣])(?:월|매월)|(?<![一-龥\d])月|月額|monatlich|mensuellement)"
+    r"|(?P<day>(?<![가-힣])(?:일|매일)|(?<![一-龥\d])日|日額|täglich))\s?\Z"
+)
+"""What a figure is counted by where that stands first: "연 6%", "月額35万円"."""
 _BOUND = re.compile(
     r"(?i)(?<!\w)(?:(?P<MOST>up\s+to|at\s+most|(?:no|not)\s+(?:more|greater)\s+than|(?:not"
     r"|never)\s+(?:to\s+)?exceed(?:ing)?|not\s+in\s+excess\s+of"
@@ -181,6 +187,9 @@ def beside(text: str, figure: Figure) -> Figure:
     bound = _BOUND.search(text, max(0, figure.start - 50), figure.start)
     per = _PER.match(text, figure.end)
     counted = re.sub(r"\s+", " ", (per["per"] or per["adverb"]).lower()) if per else ""
+    if not per:
+        early = _PER_BEFORE.search(text, max(0, figure.start - 16), figure.start)
+        counted = early.lastgroup or "" if early else ""
     return replace(
         figure,
         bound=Bound[bound.lastgroup] if bound and bound.lastgroup else Bound.NONE,

@@ -13,6 +13,7 @@ from typing import Final
 
 from protocol.answers import Verdict
 from verify.citations import Attribution
+from verify.frame_people import people_around
 from verify.judged import Stretch
 from verify.locators import CiteKind, find_record_cites
 from verify.pins import page_of
@@ -153,7 +154,11 @@ def _speaker(
         return None
     if not said.speaker or said.speaker.casefold() in _NOBODY:
         of_counsel = _asked(turn, reply[max(0, span[0] - 80) : span[0]])
-        return of_counsel or _pronoun(turn, reply, span, speakers)
+        return (
+            of_counsel
+            or _pronoun(turn, reply, span, speakers)
+            or _named_around(turn, match, reply, span, record)
+        )
     if not turn.who or turn.who.casefold() in UNNAMED:
         named_elsewhere = any(same_person(said.speaker, name) for name in speakers.names)
         if turn.voice is Voice.QUESTION or named_elsewhere:
@@ -165,12 +170,41 @@ def _speaker(
             return None
         return Objection(verdict=Verdict.CHECK, reason="The record does not name who speaks here")
     if same_person(said.speaker, turn.who):
-        return None
+        return _quoting(turn, match, record)
     asked = ", in a question of counsel" if turn.voice is Voice.QUESTION else ""
     quoted = ", in an earlier message that is quoted" if turn.voice is Voice.QUOTED_MAIL else ""
     return Objection(
         verdict=Verdict.MISATTRIBUTED,
         reason=f"These are words of {turn.who}{asked}{quoted}, not of {said.speaker}",
+    )
+
+
+def _quoting(turn: Turn, match: Match, record: OpenRecord) -> Objection | None:
+    """The speaker is right, but quotes somebody else there: "She said to me, \"nobody ...\"."""
+    spoken = record.source.text(match.document)[turn.start : match.start + 1][-1_500:]
+    straight = spoken.count('"') % 2 == 1
+    curly = spoken.rfind("“") > spoken.rfind("”")
+    if not straight and not curly:
+        return None
+    return Objection(
+        verdict=Verdict.CHECK,
+        reason=f"{_who(turn.who)} quotes these words there: whose they are is not checked",
+    )
+
+
+def _named_around(
+    turn: Turn, match: Match, reply: str, span: tuple[int, int], record: OpenRecord
+) -> Objection | None:
+    """The reply names people around the words and none of them is who speaks there."""
+    if not turn.who or turn.who.casefold() in UNNAMED:
+        return None
+    titles = [(t.start, t.end) for t in exact_titles(reply, record.infos)]
+    people = people_around(reply, span, titles, record.source.text(match.document))
+    if not people or any(same_person(who, turn.who) for who in people):
+        return None
+    return Objection(
+        verdict=Verdict.CHECK,
+        reason=f"These are words of {_who(turn.who)}; the reply names {', '.join(people[:3])}",
     )
 
 

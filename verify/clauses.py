@@ -60,6 +60,8 @@ class Clause:
     """How many stand after it."""
     plain: frozenset[str]
     """Every word of the clause as it stands."""
+    ordered: tuple[str, ...]
+    """The same words in their order."""
     negations: frozenset[str]
     sequence: frozenset[str]
     """Words of order: first, again, last."""
@@ -107,6 +109,7 @@ def clause_of(
         left=len(left),
         right=len(right),
         plain=frozenset((*left, *right)),
+        ordered=(*left, *right),
         negations=negations(own),
         sequence=frozenset(own) & SEQUENCE_WORDS,
         names=_names(text, start, item, end, frozenset(map(stem, own))),

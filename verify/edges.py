@@ -42,9 +42,22 @@ _FRAME: Final = re.compile(
     r" (?:(?:that|the|of|for) )*$"
     r"| far from (?:\w+ )?(?:that |whether |who )?$"
     r"| (?:do|does|did|was|were|is|are|am|have|has|had|would|could|should) not \w+ly $"
+    r"| (?:not|n't|never|cannot|nobody|no one) (?:\w+ ){0,1}(?:tell|told|hear|heard|write|wrote"
+    r"|promise|promised|claim|report|reported|state|stated|testify|testified|admit|admitted|represent|represented"
+    r"|find|found|hold|held|mention|mentioned)(?: \w+){0,3} (?:that|if|whether) $"
+    r"| (?:i|he|she|they|we|you) (?:do |did |would |might )?(?:guess|assume|assumed|suppose"
+    r"|supposed|suspect|suspected|imagine|hoped|wonder|wondered|presume|presumed|pretended|believe"
+    r"|believed|heard) (?:that )?$"
     r"| neither (?:\w+ ){1,2}(?:is|are|was|were|shall|will|may|has|had) $"
 )
 """The end of a clause that turns round what follows: "failed to", "do not think that"."""
+_AUXILIARIES: Final = frozenset(
+    "may shall must will can could would should might is are was were has have had does do "
+    "did".split()
+)
+_NOBODY_DOES: Final = re.compile(r" (?:neither|nor|no|none of the) (?:\w+ ){1,2}$")
+"""The subject of a denial before its verb: "Neither party" [may assign]."""
+_ABBREVIATED: Final = frozenset("mr mrs ms dr st jr prof".split())
 _NEGATED_AFTER: Final = ("ない", "ません", "なかっ", "ず", "ぬ", "まい")
 
 
@@ -74,6 +87,8 @@ def edge_edits(
         found += _before(record, text, first)
     if last + 1 < len(record) and len(quotation.words) not in quotation.gaps:
         found += _after(record, last, closes=closes)
+    elif last + 1 < len(record):
+        found += _hidden(record, last)
     for at in (first, last + 1):
         if 0 < at < len(record):
             found += _torn(record, at, setting)
@@ -129,11 +144,14 @@ def _framed(record: Sequence[Unit], at: int) -> str:
     """
     low = at
     while low > max(0, at - _REACH):
-        if any(mark in record[low].before for mark in (*STOPS, ",", ";", ":")):
+        abbreviated = record[low - 1].key in _ABBREVIATED
+        if any(mark in record[low].before for mark in (*STOPS, ",", ";", ":")) and not abbreviated:
             break
         low -= 1
     keys = [unit.key for unit in record[low:at]]
     found = _FRAME.search(f" {' '.join(keys)} ")
+    if not found and record[at].key in _AUXILIARIES:
+        found = _NOBODY_DOES.search(f" {' '.join(keys)} ")
     return " ".join(unit.raw for unit in record[low:at]) if found else ""
 
 
@@ -171,6 +189,18 @@ def _after(record: Sequence[Unit], last: int, *, closes: bool) -> list[Edit]:
     if not dense.isascii() and dense.startswith(_NEGATED_AFTER):
         found.append(_doubt(end.raw + dense, "a negation follows right after it in the record"))
     return found
+
+
+def _hidden(record: Sequence[Unit], last: int) -> list[Edit]:
+    """Dots at the end that hide an exception: "may not withhold payment ..." [unless]."""
+    end, after = record[last], record[last + 1]
+    if any(stop in after.before for stop in STOPS):
+        return []
+    words = [unit.key for unit in record[last + 1 : last + 4] if not unit.key.isdigit()]
+    danger = find_danger(words, groups=("condition",))
+    if danger is None:
+        return []
+    return [_doubt(f"{end.raw} {after.raw}", f'its dots leave out "{danger}"')]
 
 
 def _negates(record: Sequence[Unit], at: int) -> bool:

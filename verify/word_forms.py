@@ -36,6 +36,8 @@ _ABBREVIATION = re.compile(
 _NUMBERED = re.compile(r"\b(?:No|Nos)\.$")
 _KOREAN_DATE = re.compile(r"(?:\d{4}|['’]\d\d|\d{1,2})\.\s?\d{1,2}\.(?:\s?\d{1,2}\.)?$")
 _AFTER_DIGIT = re.compile(r"(?P<list>(?:^|\n)[ \t]*\d{1,3})\.$|\d\.$")
+_LINE_NUMBER = re.compile(r"^[^\S\n]*\n[^\S\n]*\d{1,2}[^\S\n]+(?=[A-Z\"“])")
+"""The number of a transcript's next line."""
 _SENTENCE_END = re.compile(
     r"[.!?。][\"')\]”’]{0,2}\d{0,2}(?=\s)|다\.(?=\s)|。"
     r"|\n[ \t\u00a0]{0,80}\n(?=\s{0,80}(?:\d{1,4}\.|[A-Z]{2,}|[가-힣]\.))"
@@ -133,7 +135,7 @@ def _ends(text: str, found: re.Match[str], low: int) -> bool:
     before, stop = max(low, found.start() - 8), found.start() + 1
     if _ABBREVIATION.search(text, before, stop):
         return False
-    rest = text[found.end() : found.end() + 60]
+    rest = _LINE_NUMBER.sub("", text[found.end() : found.end() + 60])
     following = rest.lstrip()[:1]
     if _NUMBERED.search(text, before, stop):
         return not following.isdigit()

@@ -66,6 +66,24 @@ FRAME_STEMS = (
 ).split()
 """The same for Korean and Japanese, as the first letters of a word."""
 
+PARTIES = frozenset(
+    """
+    buyer seller purchaser vendor supplier customer client provider contractor subcontractor owner
+    tenant landlord lessee lessor borrower lender bank guarantor debtor creditor licensee licensor
+    employee employer executive company corporation agent principal plaintiff plaintiffs defendant
+    defendants petitioner respondent appellant appellee claimant assignor assignee franchisor
+    franchisee insurer insured trustee beneficiary parent subsidiary licensees party
+    매수인 매도인 임차인 임대인 갑 을 원고 피고 채권자 채무자 발주자 수급인 도급인 위탁자 수탁자
+    甲 乙 買主 売主 賃貸人 賃借人 原告 被告 委託者 受託者
+    käufer verkäufer mieter vermieter darlehensgeber darlehensnehmer kläger beklagte auftraggeber
+    auftragnehmer acheteur vendeur bailleur preneur locataire prêteur emprunteur demandeur
+    défendeur
+    """.split()
+)
+"""Words for the two sides of a deal or a case: who does what to whom is told by their order."""
+
+FIRST_PERSON = frozenset("i we my our me us".split())
+
 NEGATIONS = frozenset(
     """
     not no never none nor neither without nothing cannot unless except excluding fail failed
@@ -98,6 +116,7 @@ WEEKDAYS = frozenset(
 
 SEQUENCE_WORDS = frozenset(
     """
+    another additional further twice
     first second third fourth fifth final finally last again initial initially original
     originally previous previously next earlier earliest latest only amended revised supplemental
     renewed 처음 최초 마지막 다시 재차 최종 erstmals zuletzt erneut wieder premier première
