@@ -134,12 +134,14 @@ class Box:
     def link(self, user: str = "alder") -> Link:
         return Link(SshWay(self.target(user)), client="test")
 
-    async def connect(self, user: str = "alder", **options: object) -> asyncssh.SSHClientConnection:
+    async def connect(
+        self, user: str = "alder", *, login: str = "whoever", **options: object
+    ) -> asyncssh.SSHClientConnection:
         assert self.gateway is not None
         return await asyncssh.connect(
             "127.0.0.1",
             self.gateway.port,
-            username="whoever",
+            username=login,
             client_keys=[str(self.folder / user)],
             known_hosts=str(self.known_hosts),
             config=None,

@@ -133,8 +133,9 @@ async def test_pscp_and_plink(drop, tmp_path):
 
 
 @contextlib.asynccontextmanager
-async def _sftp(box, user="alder"):
-    async with await box.connect(user) as conn, conn.start_sftp_client() as sftp:
+async def _sftp(box, user="alder", login=None):
+    options = {} if login is None else {"login": login}
+    async with await box.connect(user, **options) as conn, conn.start_sftp_client() as sftp:
         yield sftp
 
 
@@ -295,6 +296,32 @@ async def test_bot_has_no_drop_to_itself(drop):
         assert set(await sftp.listdir("/")) == {".", ".."}
         with pytest.raises(asyncssh.SFTPNoSuchFile):
             await sftp.listdir("/M-A1DR")
+
+
+async def test_a_bot_puts_files_for_a_person_with_the_rights_of_both(drop):
+    registry = read_registry(drop.users)
+    accounts = {"alder": ("3001",), "birch": ("3002",)}
+    users = tuple(
+        msgspec.structs.replace(user, discord=accounts.get(user.name, ()))
+        for user in registry.users
+    )
+    write(drop.users, msgspec.structs.replace(registry, users=users))
+    path = f"/{ALDER}/inbox"
+    async with _sftp(drop, "helper", "for-3001") as sftp, sftp.open(f"{path}/a.txt", "wb") as file:
+        await file.write(b"seen")
+    assert (drop.matters / ALDER / "inbox" / "a.txt").read_bytes() == b"seen"
+    (entry,) = read(path_of(drop.audit, ALDER))
+    assert (entry.by, entry.through) == ("alder", "helper")
+    # Without the matter, unknown, no account at all, or not the bot's to give: nothing is there.
+    for login in ("for-3002", "for-9999", "for-", "for-3001x", "whoever"):
+        async with _sftp(drop, "helper", login) as sftp:
+            assert set(await sftp.listdir("/")) == {".", ".."}
+            with pytest.raises(asyncssh.SFTPNoSuchFile):
+                await sftp.open(f"{path}/b.txt", "wb")
+    # A person's own key gains and loses nothing by such a name.
+    async with _sftp(drop, "birch", "for-3001") as sftp:
+        assert set(await sftp.listdir("/")) == {".", "..", BIRCH}
+    assert [file.name for file in (drop.matters / ALDER / "inbox").iterdir()] == ["a.txt"]
 
 
 async def test_foreign_and_absent_matters_read_the_same(drop):
