@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import shutil
 
 import pytest
 
@@ -22,12 +23,18 @@ EVERYWHERE = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def root(tmp_path_factory):
-    """The sample matter, read anew: files are put into it."""
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    """The sample matter, read once for this file."""
     root = tmp_path_factory.mktemp("guild")
     read_matter(root, SAMPLE)
     return root
+
+
+@pytest.fixture
+def root(sample, tmp_path):
+    """A copy of it for each test: files are put into it."""
+    return shutil.copytree(sample, tmp_path / "state")
 
 
 @contextlib.asynccontextmanager
