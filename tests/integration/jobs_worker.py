@@ -1,7 +1,7 @@
 """A worker process for the crash tests: runs jobs, and kills itself where it is told to.
 
 Usage: jobs_worker.py FOLDER RUN KILL_AT [--lease SECONDS] [--pages NUMBER]
-       [--shared CONNINFO --box NAME]
+       [--crashes NUMBER] [--shared CONNINFO --box NAME]
 
 With --shared the queue is that of several boxes, in a PostgreSQL database; FOLDER holds effects.
 
@@ -25,7 +25,7 @@ from pathlib import Path
 
 from protocol.events import Completed, Found, Words
 from protocol.ids import JobId, MatterId, UserName
-from worker.jobs import LEASE_S, JobContext, NewJob, StepValue, acts, runner
+from worker.jobs import LEASE_S, MOST_CRASHES, JobContext, NewJob, StepValue, acts, runner
 from worker.jobs.durable import DurableQueue
 from worker.jobs.keeper import Keeper
 
@@ -157,9 +157,11 @@ if __name__ == "__main__":
     given.add_argument("kill_at")
     given.add_argument("--lease", type=float, default=LEASE_S)
     given.add_argument("--pages", type=int, default=SHORT_PAGES)
+    given.add_argument("--crashes", type=int, default=MOST_CRASHES)
     given.add_argument("--shared", default="")
     given.add_argument("--box", default="")
     told = given.parse_args()
+    acts.MOST_CRASHES = told.crashes  # type: ignore[misc]
     for module in (acts, runner):
         module.LEASE_S = told.lease  # type: ignore[attr-defined]
     asyncio.run(main(told.folder, told.run, told.kill_at, told.pages, told.shared, told.box))
