@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import shutil
 import sqlite3
@@ -49,24 +50,34 @@ def answers_of(state, *makes):
     return asyncio.run(run())
 
 
+def rows_of(work):
+    """The names of kept steps, and the jobs whose turns are kept."""
+    with contextlib.closing(sqlite3.connect(work)) as db:
+        notes = {row[0] for row in db.execute("SELECT name FROM notes")}
+        return {"notes": notes, "turns": {row[0] for row in db.execute("SELECT job FROM turns")}}
+
+
 def test_what_was_made_from_a_document_is_listed_and_its_words_are_gone(state):
-    used, other, whole = answers_of(
+    asked, used, other, whole = answers_of(
         state,
+        lambda house: house.ask("What does the Lease say about the security deposit?"),
         lambda house: Find(matter=CODE, text="$36,800.00", key=house.key(), conversation="c"),
         lambda house: Find(matter=CODE, text="Both pumps came back", key=house.key()),
         lambda house: Summarize(matter=CODE, key=house.key()),
     )
     work = state / "matters" / CODE / "work.sqlite"
-    assert b"shall return the deposit" in b"".join(
-        path.read_bytes() for path in work.parent.glob("work.sqlite*")
-    )
+    with OpenMatter(work.parent) as held:
+        (lease,) = (info.id for info in held.documents() if info.name == LEASE)
+    before = rows_of(work)
+    assert f"document.{lease}" in before["notes"]
+    assert asked.job in before["turns"]
     (work.parent / "slots").mkdir(exist_ok=True)
     (work.parent / "slots" / "head.bin").write_bytes(b"state of an engine")
 
     done = typed(state, "documents", "quarantine", CODE, LEASE, "--by", "kim", "--json")
     assert done.exit_code == 0, done.output
     said = json.loads(done.stdout)
-    assert {row["job"] for row in said["answers"]} == {used.job, whole.job}
+    assert {row["job"] for row in said["answers"]} == {asked.job, used.job, whole.job}
     assert other.job not in done.stdout
     assert not (work.parent / "slots").exists()
     with OpenMatter(work.parent) as held:
@@ -74,18 +85,13 @@ def test_what_was_made_from_a_document_is_listed_and_its_words_are_gone(state):
         assert not held.store.one(
             "SELECT count(*) FROM passages WHERE document = ?", (said["documents"][0],)
         )
-    with sqlite3.connect(work) as db:
-        names = [row[0] for row in db.execute("SELECT name FROM notes")]
-        assert names, "steps of other documents stay"
-        assert f"document.{said['documents'][0]}" not in names
-        turns = [row[0] for row in db.execute("SELECT job FROM turns")]
-        assert used.job not in turns
-        assert whole.job not in turns
-    db.close()
+    after = rows_of(work)
+    assert after["notes"] == before["notes"] - {f"document.{lease}"} != set()
+    assert asked.job not in after["turns"]
     sealed = list(read(state / "audit" / f"{CODE}.jsonl"))
     assert sealed[-1].what == "document.quarantined"
     assert sealed[-1].by == "kim"
-    assert sealed[-1].details["answers"] == "2"
+    assert sealed[-1].details["answers"] == "3"
 
     flags = {
         row["name"]: row
