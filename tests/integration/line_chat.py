@@ -33,9 +33,9 @@ async def main(arguments: list[str]) -> None:
         if sys.stdin.isatty():
             told["size"] = list(os.get_terminal_size(0))
             told["leads"] = os.tcgetpgrp(0) == os.getpgrp()
-        say(told)
         resized = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGWINCH, resized.set)
+        say(told)  # whoever reads it may resize at once
         while True:
             line = await asyncio.to_thread(sys.stdin.readline)
             if not line:
