@@ -10,7 +10,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import asyncssh  # noqa: TID251
@@ -211,10 +211,13 @@ class Box:
 
 
 @pytest.fixture(name="box")
-def _box(caplog: pytest.LogCaptureFixture) -> Iterator[Box]:
+async def _box(caplog: pytest.LogCaptureFixture) -> AsyncIterator[Box]:
     """A box; whatever a test does to it, nothing may go wrong unseen in gateway, link or loop."""
     folder = Path(tempfile.mkdtemp(prefix="sc-"))  # short: socket paths may have 107 bytes
-    yield Box(folder)
+    box = Box(folder)
+    yield box
+    if box.worker is not None and box.worker.returncode is None:  # of a test that failed
+        await box.kill_worker()
     shutil.rmtree(folder)
     unseen = {"channel.failed", "line.failed", "registry.watch"}
     for record in caplog.get_records("call"):
