@@ -164,7 +164,7 @@ class GuildHouse:
             self._process.kill()
             await self._process.wait()
 
-    async def until(self, holds: Callable[[], Any], within_s: float = 20.0) -> None:
+    async def until(self, holds: Callable[[], Any], within_s: float = 120.0) -> None:
         """Waits until something holds."""
         async with asyncio.timeout(within_s):
             while not holds():
@@ -172,7 +172,7 @@ class GuildHouse:
                     self._running.result()
                 await asyncio.sleep(0.01)
 
-    async def finals(self, count: int = 1, within_s: float = 30.0) -> list[Json]:
+    async def finals(self, count: int = 1, within_s: float = 120.0) -> list[Json]:
         """The messages that call somebody, once there are so many."""
         await self.until(lambda: len(self._finals()) >= count, within_s)
         return self._finals()

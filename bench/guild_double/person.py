@@ -42,7 +42,7 @@ class Answered:
         data: Json = self.spoken.callback["data"]
         return data
 
-    async def message(self, within_s: float = 10.0) -> Json:
+    async def message(self, within_s: float = 60.0) -> Json:
         """The answer once it says something."""
         async with asyncio.timeout(within_s):
             while not (self.spoken.original or {}).get("content"):
@@ -51,7 +51,7 @@ class Answered:
         assert self.spoken.original is not None
         return self.spoken.original
 
-    async def said(self, within_s: float = 10.0) -> str:
+    async def said(self, within_s: float = 60.0) -> str:
         """The words of the answer."""
         return str((await self.message(within_s))["content"])
 

@@ -74,7 +74,7 @@ async def test_tables_papers_and_checks_become_replies_in_a_full_channel(root):
             ("citecheck", {"document": complaint["value"]}),
         ):
             assert "taken" in await (await you.slash(CHANNEL, name, **options)).said()
-        finals = await guild.finals(4, 60)
+        finals = await guild.finals(4)
         assert all("failing" in final["content"] for final in finals if final["attachments"])
         page = await (await you.slash(CHANNEL, "open", document=complaint["value"])).said()
         assert "Northgate" in page
@@ -173,12 +173,12 @@ async def test_strict_orders_by_choices_and_buttons_and_looks_at_no_message(root
         you = guild.you
         for name, options in (("chronology", {}), ("draft", {"form": "facts"})):
             assert "taken" in await (await you.slash(CHANNEL, name, **options)).said()
-        finals = await guild.finals(2, 60)
+        finals = await guild.finals(2)
         assert all(final["content"].count("·") == 6 for final in finals)
         offered = await (await you.slash(CHANNEL, "retry")).message()
         button = offered["components"][0]["components"][0]["label"]
         assert "taken" in await (await you.click(offered, button)).said()
-        await guild.finals(3, 60)
+        await guild.finals(3)
         shown = await (await you.menu(finals[0], CHECK)).said()
         assert "look in the terminal" in shown
         written = guild.double.world.message(CHANNEL, you.account, {"content": QUESTION})
