@@ -21,6 +21,8 @@ _LABEL: Final = re.compile(
     rf"(?:{_TITLE})?(?P<who>[A-Z][a-zà-ÿ]+)[*_]*\s*(?:\([^()]*\))?[*_]*\s*[:–—|-]+[\s*_>]*"
     r"[\"“„«「『'‘]?\Z"
 )
+_ASKED: Final = re.compile(r"\basked “[^“”\n]*”")
+"""The question an answer follows: whom counsel names in it does not speak."""
 _BEFORE: Final = 240
 _AFTER: Final = 80
 
@@ -38,6 +40,7 @@ def people_around(
     masked = reply
     for a, b in titles:
         masked = masked[:a] + " " * (b - a) + masked[b:]
+    masked = _ASKED.sub(lambda match: " " * len(match.group()), masked)
     line = masked.rfind("\n", 0, span[0]) + 1
     start = max(line, sentence_start(masked, span[0], max(line, span[0] - _BEFORE)))
     before = masked[start : span[0]]
