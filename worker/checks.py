@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import importlib.util
 import os
 import shutil
@@ -209,6 +210,17 @@ def _cards(box: Box | AppError) -> Iterator[Check]:
         yield Check(name="cards", state=State.OK, reason=f"all well ({said})")
 
 
+_OPENMP: Final = "libgomp.so.1"
+
+
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
 def _board(board: EngineSettings, box: Box | AppError, boards: tuple[EngineSettings, ...]) -> Check:
     name = f"board {board.name}"
     if board.engine not in ("llama_server", "llama_python"):
@@ -223,6 +235,13 @@ def _board(board: EngineSettings, box: Box | AppError, boards: tuple[EngineSetti
             state=State.FAIL,
             reason=f"the package {package} is not installed and no binary is configured",
             next_step=f'pip install -c constraints.txt ".[{extra}]"',
+        )
+    if board.binary is None and board.engine == "llama_server" and not _loads(_OPENMP):
+        return Check(
+            name=name,
+            state=State.FAIL,
+            reason=f"the system's {_OPENMP} is missing, which the prebuilt server needs",
+            next_step="apt-get install libgomp1",
         )
     if board.binary is not None and not os.access(board.binary, os.X_OK):
         return Check(name=name, state=State.FAIL, reason="the configured binary cannot be executed")
