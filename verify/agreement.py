@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from verify.clauses import Clause
 from verify.surroundings import (
@@ -30,6 +31,7 @@ from verify.wordlists import (
     MODALS,
     OBLIGATIONS,
     PARTIES,
+    TITLES_OF_PEOPLE,
 )
 
 DISAGREES = 0.45
@@ -184,6 +186,8 @@ def _objection(
     ]
     if strangers:
         return f"the record does not name {strangers[0].title()} there"
+    if mistitled := _mistitled(clause.ordered, around.own):
+        return f"the record has another title before {mistitled.title()}"
     if _swapped(clause, around, granted, equal):
         return "the record names the two sides in another order"
     return "" if verbatim else _of_the_words(clause, around, turned)
@@ -202,6 +206,19 @@ def _still_to_come(clause: Clause, around: Surroundings) -> bool:
         and (word.endswith("ed") or word in IRREGULAR)
         for word in around.own
     )
+
+
+def _mistitled(said: Sequence[str], held: Sequence[str]) -> str:
+    """A name that the reply calls "Mrs." and the record, in the item's own words, only "Mr."."""
+    theirs: dict[str, set[str]] = {}
+    for title, name in pairwise(held):
+        if title in TITLES_OF_PEOPLE:
+            theirs.setdefault(name, set()).add(TITLES_OF_PEOPLE[title])
+    for title, name in pairwise(said):
+        known = theirs.get(name)
+        if title in TITLES_OF_PEOPLE and known and TITLES_OF_PEOPLE[title] not in known:
+            return name
+    return ""
 
 
 def _swapped(clause: Clause, around: Surroundings, granted: frozenset[str], run: int) -> bool:

@@ -82,6 +82,12 @@ PARTIES = frozenset(
 )
 """Words for the two sides of a deal or a case: who does what to whom is told by their order."""
 
+TITLES_OF_PEOPLE = {
+    "mr": "he", "mister": "he", "herr": "he", "monsieur": "he", "sir": "he",
+    "mrs": "she", "ms": "she", "miss": "she", "frau": "she", "mme": "she", "madame": "she",
+}  # fmt: skip
+"""Titles that say which of two people of one surname is meant."""
+
 FIRST_PERSON = frozenset("i we my our me us".split())
 
 NEGATIONS = frozenset(
