@@ -130,7 +130,7 @@ def _words(events: list[StreamEvent]) -> str:
 
 async def test_started_twice_it_is_ready_and_says_what_it_is(engine: Engine) -> None:
     await engine.start()
-    await engine.wait_idle(10)
+    await engine.wait_idle(60)
     assert (await engine.health()).state is State.READY
     assert engine.capabilities.context_tokens == CONTEXT
     assert engine.provenance.engine
@@ -227,7 +227,7 @@ async def test_cancelled_while_it_reads_it_says_so_and_works_again(engine: Engin
             events.append(event)
             assert await engine.cancel(request.id) or isinstance(event, Finished)
     assert _usage(events).finish_reason is FinishReason.CANCELLED
-    await engine.wait_idle(20)
+    await engine.wait_idle(60)
     assert _words(await _all(engine, _request("after")))
 
 
@@ -240,7 +240,7 @@ async def test_a_torn_stream_frees_the_engine(engine: Engine) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await engine.wait_idle(20)
+    await engine.wait_idle(60)
     assert _words(await _all(engine, _request("after-torn")))
 
 
@@ -251,7 +251,7 @@ async def test_cancelling_what_is_not_running_is_harmless(engine: Engine) -> Non
 async def test_a_deadline_ends_the_answer(engine: Engine) -> None:
     request = _request("deadline", "Too slow?", max_tokens=400, reuse=False, deadline_s=0.1)
     assert _usage(await _all(engine, request)).finish_reason is FinishReason.DEADLINE
-    await engine.wait_idle(20)
+    await engine.wait_idle(60)
 
 
 async def test_a_form_is_kept(engine: Engine) -> None:
@@ -278,7 +278,7 @@ async def test_one_id_cannot_run_twice(engine: Engine) -> None:
         await anext(first)
         with pytest.raises(ValueError, match="id"):
             await _all(engine, _request("twice"))
-    await engine.wait_idle(20)
+    await engine.wait_idle(60)
 
 
 async def test_what_it_cannot_save_it_says(engine: Engine, tmp_path_factory: object) -> None:

@@ -188,7 +188,7 @@ class Box:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             out, err = await child.communicate(stdin)
         assert child.returncode is not None
         return child.returncode, out, err

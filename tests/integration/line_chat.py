@@ -47,7 +47,7 @@ async def main(arguments: list[str]) -> None:
                     say({"seq": event.seq})
                 say({"over": True})
             elif line.startswith("size"):
-                await asyncio.wait_for(resized.wait(), 10)
+                await asyncio.wait_for(resized.wait(), 60)
                 say({"size": list(os.get_terminal_size(0))})
             elif line.startswith("exit"):
                 raise SystemExit(int(line.split()[1]))

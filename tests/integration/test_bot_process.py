@@ -218,7 +218,7 @@ async def run(
         pass_fds=(line.fileno(),),
         env=environment(home, **more),
     )
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         out, err = await child.communicate(stdin.encode())
     assert child.returncode is not None
     return child.returncode, out.decode(), err.decode()
@@ -387,7 +387,7 @@ class Terminal:
 
     async def see(self, words: str) -> None:
         """Waits until the words stand on the screen, behind what was waited for before."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             try:
                 while words not in self.text():
                     self.read()
@@ -463,7 +463,7 @@ async def test_the_app_that_is_told_to_end_leaves_the_terminal_clean(peer, tmp_p
         terminal.type("When?\r")
         await terminal.see("reading (62 %)")
         os.kill(terminal.child.pid, number)
-        assert await asyncio.wait_for(terminal.child.wait(), 10) == 0
+        assert await asyncio.wait_for(terminal.child.wait(), 60) == 0
         terminal.read()
         assert all(sign in terminal.raw for sign in LEFT_CLEAN)
         assert termios.tcgetattr(terminal.theirs) == terminal.before
@@ -478,7 +478,7 @@ async def test_the_app_ends_when_its_terminal_goes_away(peer, tmp_path):
         os.close(terminal.theirs)
         os.close(terminal.screen)
         os.kill(terminal.child.pid, signal.SIGHUP)  # what the gateway sends as well
-        await asyncio.wait_for(terminal.child.wait(), 10)
+        await asyncio.wait_for(terminal.child.wait(), 60)
         terminal.screen, terminal.theirs = pty.openpty()  # for the end of the test
 
 

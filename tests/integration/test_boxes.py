@@ -130,7 +130,7 @@ async def test_a_call_travels_with_its_turns_and_waits_its_turn_as_a_job(tmp_pat
         assert there.matter == "M-AAAA"
         assert (await engine.health()).state is State.READY
         await engine.stop()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             assert await house.ended() == JobState.DONE
 
 
@@ -215,7 +215,7 @@ async def test_a_borrower_that_goes_away_frees_the_board(tmp_path: Path) -> None
         engine = house.borrowed(ONE)
         await engine.start()
         task = asyncio.create_task(said(engine, asking()))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await anyhow(lambda: house.engine.asked)
             task.cancel()
             await asyncio.wait([task])

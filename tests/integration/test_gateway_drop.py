@@ -65,7 +65,7 @@ def _journal(box, matter=ALDER):
 
 async def _until_ingested(box, lines):
     path = box.folder / "ingests"
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while not path.exists() or path.read_text().splitlines() != lines:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
@@ -245,7 +245,7 @@ async def test_upload_that_is_cut_is_not_there(drop):
     await file.write("half of it")
     conn.abort()
     incoming = drop.matters / ALDER / "incoming"
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while list(incoming.iterdir()):  # noqa: ASYNC110 - another process's folder
             await asyncio.sleep(0.02)
     assert list((drop.matters / ALDER / "inbox").iterdir()) == []

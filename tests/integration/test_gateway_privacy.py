@@ -37,7 +37,7 @@ async def _start_gateway(box):
             sys.executable, "-m", "worker", "gateway", env=environment, stderr=log, stdout=log
         )
     port_file = box.socket.parent / "gateway.port"
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not port_file.exists() or not port_file.read_text().endswith("\n"):
             assert child.returncode is None, (box.folder / "gateway.log").read_text()
             await asyncio.sleep(0.02)

@@ -268,7 +268,7 @@ class _Screen:
 
     async def told(self):
         """The next line of JSON on the screen; echoes of what was typed are passed over."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while True:
                 while b"\n" not in self.rest:
                     data = await asyncio.to_thread(os.read, self.master, 4096)
@@ -287,7 +287,7 @@ class _Screen:
         self.child.kill()
 
     async def wait(self):
-        return await asyncio.wait_for(self.child.wait(), 15)
+        return await asyncio.wait_for(self.child.wait(), 60)
 
 
 class _terminal:  # noqa: N801 - used as a verb
@@ -314,6 +314,6 @@ class _terminal:  # noqa: N801 - used as a verb
 
 
 async def _until(condition):
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - nobody tells when it is so
             await asyncio.sleep(0.02)

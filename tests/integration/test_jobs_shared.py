@@ -226,7 +226,7 @@ async def test_another_box_is_woken_by_what_this_one_does(conninfo: str) -> None
     await two.boards()  # its acts follow one another: it has looked, found nothing and waits
     assert not turn.done()
     job = await one.add(new_job())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await turn
         lease = await claimed(two)
         assert lease.owner == "two:w-1"

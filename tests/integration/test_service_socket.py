@@ -66,7 +66,7 @@ async def _talk(path, data):
     reader, writer = await asyncio.open_unix_connection(str(path))
     writer.write(data)
     writer.write_eof()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         rows = (await reader.read()).splitlines()
     await _close(writer)
     return [decode_to_client(row) for row in rows]
@@ -149,10 +149,10 @@ async def test_call_that_was_read_is_carried_out_though_the_line_is_lost(box):
     _, writer = await asyncio.open_unix_connection(str(box.socket))
     call = Call(id=1, request=Cancel(job="J-000000000-0000"))
     writer.write(encode(box.stamp()) + HELLO + encode(call))
-    await asyncio.wait_for(begun.wait(), 10)
+    await asyncio.wait_for(begun.wait(), 60)
     writer.transport.abort()
     await _close(writer)
-    await asyncio.wait_for(finished.wait(), 10)
+    await asyncio.wait_for(finished.wait(), 60)
     await server.stop()
 
 
@@ -187,7 +187,7 @@ async def test_silence_instead_of_a_greeting_is_closed(box):
     for start in (b"", encode(box.stamp()), b'{"frame":'):
         reader, writer = await asyncio.open_unix_connection(str(box.socket))
         writer.write(start)
-        assert await asyncio.wait_for(reader.read(), 10) == b""
+        assert await asyncio.wait_for(reader.read(), 60) == b""
         await _close(writer)
     await server.stop()
 

@@ -131,7 +131,7 @@ async def test_no_word_reaches_the_queue_or_the_log(tmp_path: Path, log_lines: i
             request_sha256=hashlib.sha256(kind.encode()).hexdigest(),
         )
         job = await queue.add(new)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             after = 0
             while events := await queue.wait_event(job.id, after):
                 after = events[-1].seq

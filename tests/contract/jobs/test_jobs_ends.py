@@ -42,7 +42,7 @@ async def test_a_running_job_hears_the_stop_and_ends_as_stopped(queue: JobQueue)
     await asyncio.sleep(0.01)
     assert not hears.done()
     assert (await queue.stop(job.id)).state is JobState.RUNNING
-    await asyncio.wait_for(hears, 10)
+    await asyncio.wait_for(hears, 60)
     assert (await queue.end(lease, Stopped())).state is JobState.STOPPED
 
 
@@ -167,6 +167,6 @@ async def test_after_its_end_a_job_says_nothing_more(
             await write
     with pytest.raises(LeaseLost):
         await queue.beat(lease)
-    await asyncio.wait_for(queue.wait_stop(lease), 10)
+    await asyncio.wait_for(queue.wait_stop(lease), 60)
     events = await queue.events_since(job.id, 0)
     assert [isinstance(event.body, LAST) for event in events].count(True) == 1

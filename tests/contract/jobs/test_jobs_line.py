@@ -240,7 +240,7 @@ async def test_who_waits_for_a_turn_is_woken_by_what_moves_there(queue: JobQueue
     waiter = asyncio.create_task(queue.wait_turn("board-B"))
     await queue.add(new_job())
     await queue.move(BOARD, "board-B")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await waiter
 
 
@@ -376,9 +376,9 @@ async def test_closing_a_matter_removes_its_jobs_and_no_others(queue: JobQueue) 
     follows = asyncio.create_task(queue.wait_event(waiting.id, 1))
     await asyncio.sleep(0.01)
     assert await queue.close_matter(MatterId("M-AAAA")) == (running.id,)
-    await asyncio.wait_for(hears, 10)
+    await asyncio.wait_for(hears, 60)
     with pytest.raises(NotFound):
-        await asyncio.wait_for(follows, 10)
+        await asyncio.wait_for(follows, 60)
     with pytest.raises(LeaseLost):
         await queue.end(lease, done())
     assert await queue.jobs(MatterId("M-AAAA")) == ()

@@ -148,7 +148,7 @@ async def test_a_follower_gets_every_event_once_and_is_told_when_it_is_over(
         if part % 3 == 0:
             await asyncio.sleep(0)
     await queue.end(lease, done())
-    await asyncio.wait_for(followers, 10)
+    await asyncio.wait_for(followers, 60)
     assert [event.seq for event in heard] == list(range(1, 24))
     assert isinstance(heard[-1].body, Completed)
 
@@ -173,7 +173,7 @@ async def test_a_follower_that_claims_to_know_more_than_there_is_waits_for_the_e
     await asyncio.sleep(0.01)
     assert not follower.done()
     await queue.end(lease, done())
-    assert await asyncio.wait_for(follower, 10) == ()
+    assert await asyncio.wait_for(follower, 60) == ()
 
 
 # --- parking ---

@@ -287,7 +287,7 @@ async def test_closing_does_not_wait_for_a_stuck_child(simulate, open_probe):
     box.set(8, delay__GetTemperature=-1)
     os.kill(child, signal.SIGSTOP)  # as deaf as one inside the kernel
     assert isinstance(await probe.sample(), Silent)
-    await asyncio.wait_for(probe.close(), 5)
+    await asyncio.wait_for(probe.close(), 60)
 
 
 async def test_a_child_that_was_killed_is_replaced(simulate, open_probe):

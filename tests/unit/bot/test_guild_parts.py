@@ -115,7 +115,7 @@ async def test_an_edit_that_is_of_no_use_ends_the_pacing():
 
     newest = Newest(Prose(text="0"))
     newest.offer(Prose(text="1"))
-    await asyncio.wait_for(Pace(1.5).run("5", newest, edit), 5)
+    await asyncio.wait_for(Pace(1.5).run("5", newest, edit), 60)
 
 
 # --- escaping ---

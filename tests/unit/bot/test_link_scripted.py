@@ -180,4 +180,4 @@ async def test_leaving_while_a_call_waits_does_not_hang():
     await asyncio.sleep(0)
     await link.__aexit__(None, None, None)
     with pytest.raises(Unavailable):
-        await asyncio.wait_for(waiting, 5)
+        await asyncio.wait_for(waiting, 60)

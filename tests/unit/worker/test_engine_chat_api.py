@@ -218,7 +218,7 @@ async def test_closing_the_stream_closes_the_connection(server: Server) -> None:
     events = api.stream({}, stall_timeout_s=5)
     await anext(events)
     await events.aclose()
-    await asyncio.wait_for(server.closed.wait(), 5)
+    await asyncio.wait_for(server.closed.wait(), 60)
     await api.close()
 
 

@@ -346,7 +346,7 @@ async def test_a_breach_of_the_wall_ends_the_child() -> None:
     await bench.engine.start()
     with pytest.raises(Internal):
         await bench.ask()
-    await asyncio.wait_for(bench.children[0].gone.wait(), 2)
+    await asyncio.wait_for(bench.children[0].gone.wait(), 60)
     assert any("not this matter's" in seen.detail for seen in bench.states)
     await bench.engine.stop()
 

@@ -266,7 +266,7 @@ async def test_an_act_whose_caller_left_is_finished_and_rings(tmp_path: Path) ->
     with pytest.raises(asyncio.CancelledError):
         await saying
     hang.set()
-    [event] = await asyncio.wait_for(follower, 10)
+    [event] = await asyncio.wait_for(follower, 60)
     assert event.body == Words(part=1)
     await queue.close()
 

@@ -66,7 +66,7 @@ class House:
             while events := await self.queue.wait_event(job, after):
                 after = events[-1].seq
 
-        await asyncio.wait_for(follow(), 10)
+        await asyncio.wait_for(follow(), 60)
         return await self.queue.job(job)
 
     async def last(self, job: JobId) -> Event:
@@ -81,7 +81,7 @@ async def house() -> AsyncIterator[House]:
 
 
 async def _until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not true():  # noqa: ASYNC110 - what is waited for is a number of turns of the loop
             await asyncio.sleep(0)
 
@@ -323,7 +323,7 @@ async def test_a_stop_reaches_the_stream_and_ends_as_stopped_however_the_work_ta
     house.works |= {"ask": engine, "next": _done}
     await house.runner.start()
     job = await house.add("ask")
-    await asyncio.wait_for(engine.streaming.wait(), 10)
+    await asyncio.wait_for(engine.streaming.wait(), 60)
     await house.queue.stop(job)
     assert (await house.ended(job)).state is JobState.STOPPED
     assert engine.closed
@@ -336,7 +336,7 @@ async def test_the_board_is_given_away_only_when_the_engine_is_idle(house: House
     await house.runner.start()
     job = await house.add("ask")
     behind = await house.add("next")
-    await asyncio.wait_for(engine.streaming.wait(), 10)
+    await asyncio.wait_for(engine.streaming.wait(), 60)
     house.engine_idle.clear()
     await house.queue.stop(job)
     assert (await house.ended(job)).state is JobState.STOPPED  # said before the engine is idle
@@ -480,7 +480,7 @@ async def test_a_job_whose_lease_was_lost_is_dropped_in_silence(
     await house.add("ask")
     await began.wait()
     await house.queue.close_matter(MatterId("M-AAAA"))
-    await asyncio.wait_for(ended.wait(), 10)
+    await asyncio.wait_for(ended.wait(), 60)
     assert (await house.ended(await house.add("next"))).state is JobState.DONE
 
 
@@ -508,7 +508,7 @@ async def test_a_matter_is_closed_only_when_its_work_has_let_go(house: House) ->
         await asyncio.sleep(0)
     assert not letting_go.done()
     may_end.set()
-    await asyncio.wait_for(letting_go, 10)
+    await asyncio.wait_for(letting_go, 60)
     assert not writing
     await house.runner.let_go(running)  # again, and for jobs nobody runs
 
@@ -618,7 +618,7 @@ async def test_what_runs_on_a_board_is_given_back_and_goes_on_with_its_steps(hou
     house.works["ask"] = work
     await house.runner.start()
     job = await house.add("ask")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await reached.wait()
         await house.queue.pause("a")
         assert house.runner.give_back("a") == (job,)
@@ -651,7 +651,7 @@ async def test_a_lost_engine_s_error_does_not_end_a_job_that_is_being_given_back
     house.works["ask"] = work
     await house.runner.start()
     job = await house.add("ask")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await reached.wait()
     house.runner.give_back("a")
     assert (await house.ended(job)).state is JobState.DONE
