@@ -54,8 +54,8 @@ if [ "$target" = test ]; then  # the binding's tests run where its wheel was bui
   if [ "${CI:-}" = true ]; then deploy/llama-python.sh; else deploy/llama-python.sh --if-built; fi
 fi
 
-if ! "$venv/bin/python" -c "import ctypes; ctypes.CDLL('libgomp.so.1')" 2>/dev/null; then
-  say "the system's libgomp.so.1 is missing, which the model's server needs: apt-get install libgomp1"
+if ! "$venv/bin/python" -c "from worker.engine.native_server import openmp; openmp()" 2>/dev/null; then
+  say "libgomp.so.1 is missing from the system and from torch, which the model's server needs: apt-get install libgomp1"
   exit 1
 fi
 

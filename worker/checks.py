@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import importlib.util
 import os
 import shutil
@@ -25,6 +24,7 @@ from worker.boards.looking import look
 from worker.boards.model_file import read_header
 from worker.config import Loaded, Settings
 from worker.engine import EngineSettings, bundled_model
+from worker.engine.native_server import OPENMP, openmp
 from worker.watching.placed import misplaced, place_in_words
 
 _ROOMY_BYTES: Final = 5 * 1024**3
@@ -210,12 +210,9 @@ def _cards(box: Box | AppError) -> Iterator[Check]:
         yield Check(name="cards", state=State.OK, reason=f"all well ({said})")
 
 
-_OPENMP: Final = "libgomp.so.1"
-
-
-def _loads(library: str) -> bool:
+def _openmp_loads() -> bool:
     try:
-        ctypes.CDLL(library)
+        openmp()
     except OSError:
         return False
     return True
@@ -236,11 +233,11 @@ def _board(board: EngineSettings, box: Box | AppError, boards: tuple[EngineSetti
             reason=f"the package {package} is not installed and no binary is configured",
             next_step=f'pip install -c constraints.txt ".[{extra}]"',
         )
-    if board.binary is None and board.engine == "llama_server" and not _loads(_OPENMP):
+    if board.binary is None and board.engine == "llama_server" and not _openmp_loads():
         return Check(
             name=name,
             state=State.FAIL,
-            reason=f"the system's {_OPENMP} is missing, which the prebuilt server needs",
+            reason=f"the system's {OPENMP} is missing, which the prebuilt server needs",
             next_step="apt-get install libgomp1",
         )
     if board.binary is not None and not os.access(board.binary, os.X_OK):

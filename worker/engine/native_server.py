@@ -8,11 +8,17 @@ it with a message, as the binary does. It imports nothing of ours.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import ctypes
+import importlib.util
 import signal
 import sys
 import threading
 from pathlib import Path
 from typing import Any
+
+OPENMP = "libgomp.so.1"
+"""What the package links but does not bring: the OpenMP runtime of the system."""
 
 _ON_OFF = {"on": True, "off": False}
 
@@ -31,6 +37,25 @@ _SPECULATION = {
     "--spec-draft-ngl": ("draft", "n_gpu_layers"),
 }
 """Flags that each set one whole number of the speculation settings."""
+
+
+def openmp(system: str = OPENMP) -> ctypes.CDLL:
+    """Loads the OpenMP runtime: the system's, else the copy that torch brings under the same name.
+
+    A bare Debian has none. What is loaded once under its name serves whoever links it later.
+
+    Raises:
+        OSError: Neither is there.
+    """
+    try:
+        return ctypes.CDLL(system, ctypes.RTLD_GLOBAL)
+    except OSError:
+        found = importlib.util.find_spec("torch")
+        for folder in (found.submodule_search_locations or ()) if found else ():
+            path = Path(folder, "lib", OPENMP)
+            if path.exists():
+                return ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
+        raise
 
 
 def flags() -> argparse.ArgumentParser:
@@ -123,6 +148,8 @@ def parameters(given: argparse.Namespace, xllamacpp: Any) -> Any:
 def main(arguments: list[str]) -> None:
     """Load the model, serve until SIGTERM."""
     given = flags().parse_args(arguments)
+    with contextlib.suppress(OSError):  # the import then says what is missing
+        openmp()
     import xllamacpp  # after the flags: --help needs no package
 
     done = threading.Event()
