@@ -34,6 +34,7 @@ from worker.jobs import JobQueue
 from worker.jobs.memory import MemoryQueue
 from worker.jobs.runner import Runner
 from worker.pipeline import Board, Pipeline
+from worker.placing import Placing
 from worker.read_ahead import ReadAhead
 from worker.router import Router
 from worker.service import Caller
@@ -72,7 +73,7 @@ class House:
         self.root, self.shelf, self.queue, self.office = root, shelf, queue, office
         self.board = board
         self.engine: Any = board.engine
-        self.work = Work(office, Router(Settings(state=root)))
+        self.work = Work(office, Placing(Router(Settings(state=root)), queue))
         self.gate = Gate(office)
         self.edits = Edits(office)
         self.look = Look(office, _no_health)

@@ -71,6 +71,7 @@ from worker.jobs.runner import Runner
 from worker.keeping.migrations import refuse_unfit
 from worker.logs import Log
 from worker.pipeline import Board, Pipeline
+from worker.placing import Placing
 from worker.proof import Proof
 from worker.registry import RegistryFile
 from worker.router import Router
@@ -278,8 +279,8 @@ class App:
         return Runner(queue, places, pipeline.work, idle=idle, keep_failure=keep_failure)
 
     def _handlers(self, office: Office, queue: JobQueue, guard: Guard, rates: Rates) -> Handlers:
-        router = Router(self.settings)
-        work = Work(office, router)
+        placing = Placing(Router(self.settings), queue)
+        work = Work(office, placing)
         look = Look(office, self.health)
         gate = Gate(office)
         place = Place(office)
@@ -287,11 +288,11 @@ class App:
         operate = Operate(office, guard, lambda: boards_now(guard, queue, engines, rates))
 
         async def documents(request: ListDocuments, caller: Caller) -> Result:
-            self._opened(router, request.matter)
+            await self._opened(placing, request.matter)
             return await look.documents(request, caller)
 
         async def jobs(request: ListJobs, caller: Caller) -> Result:
-            self._opened(router, request.matter)
+            await self._opened(placing, request.matter)
             return await look.jobs(request, caller)
 
         async def join_words(event: Event, matter: MatterId) -> Event:
@@ -326,9 +327,9 @@ class App:
             join_words=join_words,
         )
 
-    def _opened(self, router: Router, matter: MatterId) -> None:
+    async def _opened(self, placing: Placing, matter: MatterId) -> None:
         """Whoever lists a matter's documents or jobs is about to ask."""
-        ahead = self._boards[router.board_for("ask").name].ahead
+        ahead = self._boards[await placing.opened(matter)].ahead
         if ahead:
             ahead.want(matter)
 

@@ -81,7 +81,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     page, list documents, find a date, compute a span of days; in its own matter, nothing else."""
     roles: dict[Literal["draft", "summarize", "review"], str] = {}
     """Role to board: who writes replies, who words summaries, who reads a reply once more. Without
-    an entry the first board writes and summarizes; another board, where there is one, reads."""
+    an entry the first board writes and summarizes, and boards with the same model share its line;
+    another board, where there is one, reads."""
     second_reading: bool = True
     """Whether a reply that a model worded is read once more as the other side would read it."""
     live_text: bool = False

@@ -1,12 +1,13 @@
 """Which board a job goes to, who words its reply, and why.
 
-A readable table of kinds; the choice explains itself. Never anything outside the box.
+A readable table of kinds, then the line: where several boards have the role's model, a job goes to
+the one with the shortest line. The choice explains itself. Never anything outside the box.
 """
 
 from __future__ import annotations
 
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -15,6 +16,7 @@ from protocol.errors import BadRequest
 from protocol.jobs import WorkRequest
 from worker.config import Settings
 from worker.engine import EngineSettings
+from worker.jobs import BoardInfo
 
 Role = Literal["draft", "summarize", "review"]
 """What a model is asked for: to write a reply, to word a summary, to read a reply once more."""
@@ -29,11 +31,19 @@ ROLE_OF: Final[dict[str, Role]] = {"ask": "draft", "summarize": "summarize"}
 """Which role a kind of job is done in; the kinds that are missing here ask no model."""
 
 
+STAY_S: Final = 30.0
+"""A matter stays with the board that answered it last, which still holds its record read, while
+that board's line is at most so many seconds longer than the shortest: about what reading a record
+of a hundred pages again costs."""
+
+
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """A board and the reason for it."""
 
     name: str
     why: str
+    code: str = "table"
+    """The reason for the log: ``table`` of roles and settings, ``stays``, ``shortest``."""
 
 
 class Router:
@@ -69,6 +79,37 @@ class Router:
             return Choice(name=other, why=f"another board than {writer}, which wrote")
         return Choice(name=self._boards[0].name, why="the first board configured")
 
+    def able(self, kind: str) -> tuple[str, ...]:
+        """The boards that may run a kind of job: the role's, and its twins with the same model.
+
+        A role that the settings give to a board stays there, and no other role comes to it.
+        """
+        first = self.board_for(kind).name
+        role = ROLE_OF.get(kind)
+        if role is None or role in self._roles:
+            return (first,)
+        like = next(board for board in self._boards if board.name == first)
+        kept = set(self._roles.values())
+        twins = (
+            board.name
+            for board in self._boards
+            if board.name not in kept and stands_in(board, like)
+        )
+        return (first, *twins)
+
+    def place(self, kind: str, lines: Sequence[BoardInfo], last: str | None = None) -> Choice:
+        """The board for a new job, by the lines as they are now.
+
+        Args:
+            kind: The job's.
+            lines: Every board as the queue sees it.
+            last: The board that answered the job's matter last.
+        """
+        able = self.able(kind)
+        if len(able) == 1:
+            return self.board_for(kind)
+        return shortest(able, {line.name: line for line in lines}, last)
+
     def reader_for(self, writer: str) -> Choice:
         """The board that reads a reply once more which this board has written."""
         choice = self.board_of("review")
@@ -76,6 +117,30 @@ class Router:
             return choice
         other = next(board.name for board in self._boards if board.name != writer)
         return Choice(name=other, why=f"another board than {writer}, which wrote")
+
+
+def shortest(able: Sequence[str], lines: Mapping[str, BoardInfo], last: str | None) -> Choice:
+    """The board whose line is shortest, unless the matter does better to stay; see `STAY_S`.
+
+    Args:
+        able: Boards that may do it, in the order of the settings; at least one.
+        lines: Boards by name; one that is missing has no line yet.
+        last: The board that answered the matter last.
+    """
+    held = [name for name in able if name in lines and lines[name].paused]
+    free = [name for name in able if name not in held] or list(able)
+    passed = f"; {', '.join(held)} held" if held and len(held) < len(able) else ""
+    wait_s = {name: _wait_s(lines.get(name)) for name in free}
+    best = min(free, key=lambda name: (wait_s[name], free.index(name)))
+    if last in wait_s and wait_s[last] <= wait_s[best] + STAY_S:
+        why = f"it answered this matter last; its line of {wait_s[last]:.0f} s is not much longer"
+        return Choice(name=last, why=why + passed, code="stays")
+    why = f"the shortest line: {wait_s[best]:.0f} s"
+    return Choice(name=best, why=why + passed, code="shortest")
+
+
+def _wait_s(line: BoardInfo | None) -> float:
+    return 0.0 if line is None else line.weight_s / line.places
 
 
 def is_extractive(settings: Settings, billion_parameters: float | None) -> bool:
@@ -89,3 +154,15 @@ def is_extractive(settings: Settings, billion_parameters: float | None) -> bool:
     if settings.composition != "auto":
         return settings.composition == "extractive"
     return billion_parameters is None or billion_parameters < settings.extractive_below_billion
+
+
+def stands_in(other: EngineSettings, engine: EngineSettings) -> bool:
+    """Whether a job of one engine may run on another and be answered by the same model."""
+    same = ("engine", "model", "model_sha256", "remote_model", "script")
+    if engine.engine == "remote" and not (engine.model_sha256 or engine.remote_model):
+        return False  # nobody said which model answers there
+    return (
+        other.name != engine.name
+        and all(getattr(other, field) == getattr(engine, field) for field in same)
+        and other.context_tokens >= engine.context_tokens
+    )

@@ -22,7 +22,8 @@ from protocol.jobs import (
 )
 from worker.handlers import Office
 from worker.jobs import NewJob
-from worker.router import Router
+from worker.logs import Log
+from worker.placing import Placing
 from worker.service import Caller
 
 MOST_CHARS: Final = 20_000
@@ -40,15 +41,16 @@ _WEIGHT_S: Final[dict[type[WorkRequest], float]] = {
 }
 """First guess of the seconds a kind takes; decides turn and the ETA shown, promises nothing."""
 
+_LOG: Final = Log("work")
 _WHAT: Final = frozenset({"dates", "amounts", "parties", "facts", "all"})
 
 
 class Work:
     """Takes work in."""
 
-    def __init__(self, office: Office, router: Router) -> None:
+    def __init__(self, office: Office, placing: Placing) -> None:
         self._office = office
-        self._router = router
+        self._placing = placing
 
     async def submit(self, request: WorkRequest, caller: Caller) -> Result:
         """Puts a request in line; it is on disk when this returns.
@@ -70,17 +72,20 @@ class Work:
                     raise NotFound("no such document in this matter")
             sha256 = held.work.put_request(request)
             kind = _kind(request)
+            choice = await self._placing.board_for(kind, request.matter)
             job = await office.queue.add(
                 NewJob(
                     matter=request.matter,
                     kind=kind,
                     user=caller.person,
-                    board=self._router.board_for(kind).name,
+                    board=choice.name,
                     weight_s=_WEIGHT_S[type(request)],
                     key=request.key,
                     request_sha256=sha256,
                 )
             )
+            self._placing.placed(job)
+        _LOG.info("job.placed", job=job.id, board=job.board, reason=choice.code)
         office.journal(request.matter).seal(
             "job.accepted",
             by=caller.person,

@@ -102,6 +102,8 @@ class BoardInfo(msgspec.Struct, frozen=True, kw_only=True):
     """How many jobs may run on it at once."""
     running: int
     waiting: int
+    weight_s: float = 0.0
+    """Estimated seconds of all that runs or waits on it."""
 
 
 class JobQueue(Protocol):

@@ -42,6 +42,7 @@ from worker.jobs import (
 from worker.jobs.entries import Entries, as_event, board_topic, events_topic, stop_topic
 from worker.jobs.reasons import KEEPS_CRASHING
 from worker.jobs.rows import (
+    BoardRow,
     JobRow,
     as_lease,
     as_waiting,
@@ -298,15 +299,17 @@ class Acts(Entries):
         return tuple(row.id for row in rows)
 
     def boards(self) -> tuple[BoardInfo, ...]:
-        return tuple(
-            BoardInfo(
-                name=row.name,
-                paused=row.paused,
-                places=row.places,
-                running=len(self._store.running(row.name)),
-                waiting=len(self._store.waiting(row.name)),
-            )
-            for row in self._store.boards()
+        return tuple(self._info(row) for row in self._store.boards())
+
+    def _info(self, board: BoardRow) -> BoardInfo:
+        running, waiting = self._store.running(board.name), self._store.waiting(board.name)
+        return BoardInfo(
+            name=board.name,
+            paused=board.paused,
+            places=board.places,
+            running=len(running),
+            waiting=len(waiting),
+            weight_s=sum(row.weight_s for row in (*running, *waiting)),
         )
 
     def sweep(self, before: dt.datetime, keep: frozenset[MatterId]) -> int:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from worker.engine import EngineSettings
 from worker.jobs import JobQueue
-from worker.router import CODE_KINDS
-from worker.watching.uses import hardware_of, stands_in
+from worker.router import CODE_KINDS, stands_in
+from worker.watching.uses import hardware_of
 
 Hardware = Callable[[], Mapping[str, Sequence[str]]]
 """Hardware boards as they are known now, with the UUIDs of their cards."""

@@ -55,13 +55,3 @@ def hardware_of(engine: EngineSettings, boards: Mapping[str, Collection[str]]) -
         return frozenset()
     bound = engine.binary is not None or VISIBLE in engine.environment
     return frozenset(boards) if bound else frozenset()
-
-
-def stands_in(other: EngineSettings, engine: EngineSettings) -> bool:
-    """Whether a job of one engine may run on another and be answered by the same model."""
-    same = ("engine", "model", "model_sha256", "remote_model", "script")
-    return (
-        other.name != engine.name
-        and all(getattr(other, field) == getattr(engine, field) for field in same)
-        and other.context_tokens >= engine.context_tokens
-    )

@@ -24,7 +24,8 @@ from worker.cli import cli
 from worker.config import load
 from worker.keys import make_key
 from worker.registry import Registry, write
-from worker.watching.uses import hardware_of, stands_in
+from worker.router import stands_in
+from worker.watching.uses import hardware_of
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 MODELS = {

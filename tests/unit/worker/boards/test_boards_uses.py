@@ -8,7 +8,8 @@ from worker.boards import Severity
 from worker.boards.health import Health
 from worker.boards.verdicts import Verdict
 from worker.engine import EngineSettings
-from worker.watching.uses import cards_named, hardware_of, stands_in
+from worker.router import stands_in
+from worker.watching.uses import cards_named, hardware_of
 
 BOARDS = {"north": ("GPU-1", "GPU-2"), "south": ("GPU-3", "GPU-4")}
 SERVER = Path("/opt/llama.cpp/bin/llama-server")
