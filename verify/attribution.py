@@ -199,7 +199,7 @@ def _named_around(
     if not turn.who or turn.who.casefold() in UNNAMED:
         return None
     titles = [(t.start, t.end) for t in exact_titles(reply, record.infos)]
-    people = people_around(reply, span, titles, record.source.text(match.document))
+    people = people_around(reply, span, titles, record.titled(match.document))
     if not people or any(same_person(who, turn.who) for who in people):
         return None
     return Objection(

@@ -7,7 +7,7 @@ document prints who speaks and the reply names people there, one of them must be
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from verify.namelists import COMMON_CAPITALS
@@ -17,51 +17,76 @@ _TITLE: Final = r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Justice|Judge|Herr|Frau|Mme)\.?\s+"
 _CAPITALISED: Final = re.compile(
     rf"(?P<title>{_TITLE})?(?<![\w.'’-])(?P<who>[A-Z][a-zà-ÿ]+(?:-[A-Z][a-z]+)?)(?:['’]s)?(?![\w.])"
 )
+_TITLED: Final = re.compile(rf"(?i:{_TITLE})(?=(?P<who>\w+(?:-\w+)*))")
 _LABEL: Final = re.compile(
     rf"(?:{_TITLE})?(?P<who>[A-Z][a-zà-ÿ]+)[*_]*\s*(?:\([^()]*\))?[*_]*\s*[:–—|-]+[\s*_>]*"
     r"[\"“„«「『'‘]?\Z"
 )
-_ASKED: Final = re.compile(r"\basked “[^“”\n]*”")
-"""The question an answer follows: whom counsel names in it does not speak."""
+_OTHER_WORDS: Final = re.compile(
+    r"\basked (?:“[^“”\n]*”|\"[^\"\n]*\"|«[^«»\n]*»|„[^„“”\n]*[“”])"
+    r"|“[^“”\n]{12,}[.?!…]”|\"[^\"\n]{12,}[.?!…]\"|«[^«»\n]{12,}[.?!…]\s?»"
+)
+"""Other whole sentences that the same line or row quotes, and the question an answer follows: whom
+the record's own words name there does not speak here."""
 _BEFORE: Final = 240
 _AFTER: Final = 80
 
 
 def people_around(
-    reply: str, span: tuple[int, int], titles: Sequence[tuple[int, int]], text: str
+    reply: str, span: tuple[int, int], titles: Sequence[tuple[int, int]], titled: Collection[str]
 ) -> tuple[str, ...]:
     """The people of the quotation's own sentence or row, a label right before it alone.
 
     Args:
         reply: The reply.
         span: The quotation in it; ``titles`` are stretches that name documents.
-        text: The document; a bare capitalised word is a person where the document gives it a title.
+        titled: What `titled_words` gives for the document; a bare capitalised word is a person
+            where the document gives it a title.
     """
     masked = reply
     for a, b in titles:
         masked = masked[:a] + " " * (b - a) + masked[b:]
-    masked = _ASKED.sub(lambda match: " " * len(match.group()), masked)
     line = masked.rfind("\n", 0, span[0]) + 1
+    stop = masked.find("\n", span[1])
+    stop = len(masked) if stop < 0 else stop
+    masked = _without_others(masked, line, max(line, span[0] - 1))
+    masked = _without_others(masked, min(span[1] + 1, stop), stop)
     start = max(line, sentence_start(masked, span[0], max(line, span[0] - _BEFORE)))
     before = masked[start : span[0]]
     label = _LABEL.search(before)
-    if label and _is_person(label["who"], text):
+    if label and _is_person(label["who"], titled):
         return (label["who"],)
-    stop = masked.find("\n", span[1])
-    limit = min(len(masked) if stop < 0 else stop, span[1] + _AFTER)
+    limit = min(stop, span[1] + _AFTER)
     after = masked[span[1] : sentence_end(masked, span[1], limit)]
     found = [
         match["who"]
         for piece in (before, re.split(r"[“\"„«「]", after)[0])
         for match in _CAPITALISED.finditer(piece)
-        if match["title"] or _is_person(match["who"], text)
+        if match["title"] or _is_person(match["who"], titled)
     ]
     return tuple(dict.fromkeys(found))
 
 
-def _is_person(word: str, text: str) -> bool:
+def titled_words(text: str) -> frozenset[str]:
+    """The words that a text gives a title ("Mr. Osei", "MS. VANCE"), as they stand there; of a
+    name with a hyphen also what stands before it."""
+    found: set[str] = set()
+    for match in _TITLED.finditer(text):
+        parts = match["who"].split("-")
+        found.update("-".join(parts[:end]) for end in range(1, len(parts) + 1))
+    return frozenset(found)
+
+
+def _without_others(text: str, low: int, high: int) -> str:
+    """The text with the other quoted sentences between two of its characters blanked."""
+    return (
+        text[:low]
+        + _OTHER_WORDS.sub(lambda match: " " * len(match.group()), text[low:high])
+        + text[high:]
+    )
+
+
+def _is_person(word: str, titled: Collection[str]) -> bool:
     if word.casefold() in COMMON_CAPITALS:
         return False
-    return re.search(rf"(?i:{_TITLE}){re.escape(word)}\b", text) is not None or (
-        re.search(rf"(?i:{_TITLE}){re.escape(word.upper())}\b", text) is not None
-    )
+    return word in titled or word.upper() in titled

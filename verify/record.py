@@ -13,6 +13,7 @@ from typing import Final
 from protocol.errors import Damaged
 from protocol.ids import DocumentId
 from protocol.record import DocumentInfo
+from verify.frame_people import titled_words
 from verify.index import DocumentIndex, build_index, open_index
 from verify.layout import Layout, read_layout
 from verify.locate import RecordIndex
@@ -41,6 +42,7 @@ class OpenRecord:
         self._indexes: dict[DocumentId, DocumentIndex] = {}
         self.tables = Tables()
         self._speakers: dict[DocumentId, Speakers] = {}
+        self._titled: dict[DocumentId, frozenset[str]] = {}
         self._searchers: dict[tuple[DocumentId, ...], RecordIndex] = {}
 
     def text(self, document: DocumentId) -> str:
@@ -67,6 +69,12 @@ class OpenRecord:
             title = self.by_id[document].title
             self._speakers[document] = Speakers(self.layout(document), title)
         return self._speakers[document]
+
+    def titled(self, document: DocumentId) -> frozenset[str]:
+        """The words to which a document gives a person's title."""
+        if document not in self._titled:
+            self._titled[document] = titled_words(self.text(document))
+        return self._titled[document]
 
     def folded(self, document: DocumentId) -> FoldedText:
         """A document's text as the second opinion reads it."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from protocol.ids import DocumentId
 from protocol.record import DocumentInfo
+from verify.edits import known_words
 from verify.wordlists import DOCUMENT_TYPES, DOCUMENT_VERBS, FUNCTION_WORDS
 
 _WORD = re.compile(r"[^\W_]+")
@@ -22,6 +23,24 @@ _PARTICLE = re.compile(
 )
 """What Korean and Japanese glue to a name: "근로계약서에는" names the 근로계약서."""
 _DETERMINERS = frozenset("the this that his her their its s said der die das le la".split())
+_PAPERS = frozenset(
+    "document documents sheet spreadsheet table file files log list register record records book "
+    "notebook diary calendar ledger schedule form statement receipt bill notes message messages "
+    "thread chat folder exhibit attachment csv xlsx xls docx doc pdf txt tsv pptx eml msg "
+    "column row page tab heading titled entitled called named source".split()
+)
+"""Words beside which, or as whose last word, a title in small letters is still a title."""
+_POINTED = re.compile(
+    r"(?:\b(?:in|under|from|per|see|to|of|by|on)\s+(?:the|our|your|its|their|his|her)\s+"
+    r"|\b(?:per|see|according\s+to|source:?)\s+|[\"“„«‹「『'‘`*_(\[<#>|–—:-]\s*|\n[ \t]*)\Z",
+    re.IGNORECASE,
+)
+_SET_OFF = re.compile(
+    r"\s*[\"”“»›」』'’`*_)\]|:–—]|\.[A-Za-z]{2,4}\b|\s*\n|,?\s+(?:at|p\.|pp\.|line|row|§|¶)"
+    r"|,?\s+(?:which\s+)?(?:also\s+)?(?:say|state|show|read|record|list|note|report|provide|contain"
+    r"|describe|give|put|confirm|quote|warn|explain|have it|indicate|mention|set|tell)\w*\b"
+)
+"""What, right after a title in small letters, says that a document is meant."""
 _POINTING = frozenset("in under per from see to laut gemäß selon dans".split())
 
 
@@ -63,7 +82,11 @@ def exact_titles(reply: str, infos: Iterable[DocumentInfo]) -> tuple[Named, ...]
             ]
         for index in starts:
             stretch = words[index : index + len(title)]
-            if len(stretch) == len(title) and _same(stretch, title):
+            if (
+                len(stretch) == len(title)
+                and _same(stretch, title)
+                and not _common_phrase(reply, words, index, title)
+            ):
                 end = stretch[-1][2] - (len(stretch[-1][0]) - len(title[-1]))
                 closing = re.match(r"[)\]」』]", reply[end:]) if info.title[-1:] in ")]" else None
                 found.append(
@@ -75,6 +98,32 @@ def exact_titles(reply: str, infos: Iterable[DocumentInfo]) -> tuple[Named, ...]
                     )
                 )
     return _longest(found)
+
+
+def _common_phrase(
+    reply: str, words: Sequence[tuple[str, int, int]], index: int, title: Sequence[str]
+) -> bool:
+    """Whether the words of a title stand there as everyday words: "no known problems".
+
+    That is so where all of them are common words, none is a kind of paper, they stand in small
+    letters (a capital at the start of the sentence apart), and nothing around them points at a
+    document: quotation marks, a file's ending, "the ... says", "in the ...", "the sheet".
+    """
+    common = known_words()
+    if any(word in DOCUMENT_TYPES or word in _PAPERS or word not in common for word in title):
+        return False
+    start, end = words[index][1], words[index + len(title) - 1][2]
+    if any(word != word.lower() for word in _WORD.findall(reply[start + 1 : end])):
+        return False
+    before, after = reply[max(0, start - 40) : start], reply[end : end + 40]
+    opens = not before.strip() or before.rstrip()[-1] in ".!?"
+    if reply[start].isupper() and not (opens and len(title) > 1):
+        return False
+    last = index + len(title)
+    beside = [*words[max(0, index - 2) : index], *words[last : last + 2]]
+    if any(word in _PAPERS or word in DOCUMENT_TYPES for word, _, _ in beside):
+        return False
+    return not _POINTED.search(before) and not _SET_OFF.match(after)
 
 
 def _same(stretch: Sequence[tuple[str, int, int]], title: Sequence[str]) -> bool:
