@@ -32,22 +32,26 @@ def coverage(
         documents: A selection; None means the whole matter with every file that came in.
         searched: What the job looked through, in words.
     """
-    chosen = [info for info in matter.documents() if documents is None or info.id in set(documents)]
+    wanted = None if documents is None else set(documents)
+    chosen = [info for info in matter.documents() if wanted is None or info.id in wanted]
+    counts = {row["document"]: row["pages"] for row in matter.store.rows("page_counts")}
+    unreadable: dict[str, list[tuple[int, str]]] = {}
+    for row in matter.store.rows("unreadable_pages", (Reading.UNREADABLE.value,)):
+        unreadable.setdefault(row["document"], []).append((row["number"], row["reason"]))
     read = pages = pages_read = 0
     unread: list[Unread] = []
     for info in chosen:
-        table = matter.pages(info.id)
-        blank = [page for page in table if page.reading is Reading.UNREADABLE]
-        pages += len(table)
-        pages_read += len(table) - len(blank)
-        read += len(blank) < len(table)
+        count, blank = counts[info.id], unreadable.get(info.id, [])
+        pages += count
+        pages_read += count - len(blank)
+        read += len(blank) < count
         if blank:
-            reasons = dict.fromkeys(page.reason for page in blank if page.reason)
+            reasons = dict.fromkeys(reason for _, reason in blank if reason)
             unread.append(
                 Unread(
                     document=info.id,
                     name=info.name,
-                    pages=page_ranges([page.number for page in blank]),
+                    pages=page_ranges([number for number, _ in blank]),
                     reason="; ".join(reasons) or "no text could be read",
                 )
             )

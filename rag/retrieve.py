@@ -168,18 +168,18 @@ def _sheet(
 ) -> Sheet:
     """The passages to score."""
     scope = plan.documents or tuple(allowed)
+    searches = [terms(plan.asked), *(terms(" ".join(search.texts)) for search in added)]
+    only = frozenset(term for wanted in searches for term in wanted)
     if matter.store.passage_count_of(scope) <= _WHOLE:
-        return joined([matter.sheets.sheet(document) for document in scope])
+        return joined([matter.sheets.sheet(document) for document in scope], only)
     inside = set(scope)
     texts = [plan.asked, *(text for search in added for text in search.texts)]
     numbers: dict[int, None] = {}
-    searches = [terms(plan.asked), *(terms(" ".join(search.texts)) for search in added)]
     for wanted in searches:
         numbers.update(dict.fromkeys(_by_words(matter, wanted, inside)))
     if embedder is not None:
         for text in texts:
             numbers.update(dict.fromkeys(_by_meaning(matter, text, inside, embedder)))
-    only = frozenset(term for wanted in searches for term in wanted)
     return sheet_of(matter.store, list(numbers), only=only)
 
 

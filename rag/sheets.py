@@ -148,18 +148,19 @@ class SheetCache:
             self._held.clear()
 
 
-def joined(sheets: Sequence[Sheet]) -> Sheet:
-    """Several sheets as one."""
+def joined(sheets: Sequence[Sheet], only: frozenset[str]) -> Sheet:
+    """Several sheets as one, with the terms that will be asked for and no others."""
     if len(sheets) == 1:
         return sheets[0]
     offsets = np.cumsum([0, *(len(sheet) for sheet in sheets)])
     postings: dict[str, list[tuple[npt.NDArray[np.int64], Scores]]] = {}
     headings: dict[str, list[npt.NDArray[np.int64]]] = {}
     for offset, sheet in zip(offsets, sheets, strict=False):
-        for term, (at, count) in sheet.postings.items():
+        for term in only & sheet.postings.keys():
+            at, count = sheet.postings[term]
             postings.setdefault(term, []).append((at + offset, count))
-        for term, at in sheet.headings.items():
-            headings.setdefault(term, []).append(at + offset)
+        for term in only & sheet.headings.keys():
+            headings.setdefault(term, []).append(sheet.headings[term] + offset)
     with_vectors = [sheet.vectors for sheet in sheets if sheet.vectors.size]
     none = np.zeros(0, dtype=np.int64)
     return Sheet(

@@ -61,6 +61,7 @@ class Store:
             Damaged: It is not a record of ours, or a newer version's.
         """
         self._guard = threading.RLock()
+        self._infos: tuple[tuple[int, int], tuple[DocumentInfo, ...]] | None = None
         new = not path.exists()
         path.touch(mode=0o600)
         try:
@@ -176,9 +177,22 @@ class Store:
     # --- documents ---
 
     def infos(self, *, quarantined: bool = False) -> tuple[DocumentInfo, ...]:
-        """Every document, by id; quarantined ones only when asked for."""
-        found = (_info(row) for row in self.rows("infos"))
-        return tuple(info for info in found if quarantined or not info.quarantined)
+        """Every document, by id; quarantined ones only when asked for.
+
+        Kept while no row of the file changes: a question asks for them many times.
+        """
+        if quarantined:
+            return tuple(_info(row) for row in self.rows("infos"))
+        with self._guard:
+            if self._db.in_transaction:  # what it changes may be rolled back
+                return self._citable()
+            state = (self._db.total_changes, int(self.one("PRAGMA data_version")))
+            if self._infos is None or self._infos[0] != state:
+                self._infos = (state, self._citable())
+            return self._infos[1]
+
+    def _citable(self) -> tuple[DocumentInfo, ...]:
+        return tuple(info for row in self.rows("infos") if not (info := _info(row)).quarantined)
 
     def dates(self) -> dict[DocumentId, dt.date]:
         """The day of every document that is known to have one."""

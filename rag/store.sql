@@ -187,6 +187,17 @@ SELECT id, title, name, kind, document_class, text_sha256, chars, pages, exhibit
   bates_begin, bates_end, privileged, designation, quarantined
 FROM documents ORDER BY id;
 
+-- name: page_counts
+-- How many pages every document has, in its current text.
+SELECT p.document, count(*) AS pages FROM documents d
+JOIN pages p ON p.document = d.id AND p.text_sha256 = d.text_sha256 GROUP BY p.document;
+
+-- name: unreadable_pages
+-- Pages of current texts that were read in one way (no text could be read), in order.
+SELECT p.document, p.number, p.reason FROM documents d
+JOIN pages p ON p.document = d.id AND p.text_sha256 = d.text_sha256
+WHERE p.reading = ? ORDER BY p.document, p.number;
+
 -- name: same_words
 -- The vectors of an embedded passage with the same words.
 SELECT part, vector FROM vectors

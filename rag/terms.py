@@ -67,7 +67,7 @@ def words(text: str) -> Iterator[str]:
     folded = unicodedata.normalize("NFKC", text).casefold()
     for found in _WORD.finditer(folded):
         word = found.group()
-        yield re.sub(r"[,\s]", "", word)
+        yield word if word.isalpha() else re.sub(r"[,\s]", "", word)
 
 
 def terms(text: str, *, keep_common: bool = False) -> list[str]:
@@ -79,7 +79,7 @@ def terms(text: str, *, keep_common: bool = False) -> list[str]:
     """
     out: list[str] = []
     for word in words(text):
-        if _HANGUL.fullmatch(word):
+        if not word.isascii() and _HANGUL.fullmatch(word):
             # Pieces only: a whole word would not meet the same word with a particle.
             out.extend(word[at : at + 2] for at in range(max(1, len(word) - 1)))
         elif not keep_common and word in _STOP:

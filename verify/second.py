@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 _SOFT: Final = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff\u0300-\u036f]")
@@ -31,6 +30,8 @@ _ELLIPSIS: Final = re.compile(
     r"[\[(（〔<]\s*(?:\.[\s.]*|…+|\*[\s*]*|중략|中略)\s*[\])）〕>]|(?:\.\s?){3,5}|…+|\*\s\*\s\*|‥+"
 )
 _BRACKETED: Final = re.compile(r"[^\s\[\]]*(?:\[[^\[\]]*\][^\s\[\]]*)+")
+_KINDS: Final = ((True, True), (False, True), (True, False), (False, False))
+"""Ways to fold: with line numbers or without, with markers glued to words or without."""
 _REACH: Final = 9_000
 """How far from a claimed place, in folded characters, the words may be found."""
 
@@ -66,12 +67,14 @@ class FoldedText:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._made: dict[tuple[bool, bool], str] = {}
 
-    @cached_property
-    def _forms(self) -> tuple[str, ...]:
-        kinds = ((True, True), (False, True), (True, False), (False, False))
-        made = (fold(self._text, line_numbers=a, markers=b) for a, b in kinds)
-        return tuple(dict.fromkeys(made))
+    def _forms(self) -> Iterator[str]:
+        """The foldings, each made when it is first looked at: most quotations need but one."""
+        for kind in _KINDS:
+            if kind not in self._made:
+                self._made[kind] = fold(self._text, line_numbers=kind[0], markers=kind[1])
+            yield self._made[kind]
 
     def agrees(self, quoted: str, *, share: float, jumps: int) -> bool:
         """Whether the quoted words stand in this document, in order.
@@ -84,7 +87,7 @@ class FoldedText:
         for text in dict.fromkeys((quoted, _SPACED.sub("", quoted))):
             pieces = [fold(piece) for piece in _pieces(text)]
             pieces = [piece for piece in pieces if piece.strip()]
-            if pieces and any(_in_order(form, pieces, share, jumps) for form in self._forms):
+            if pieces and any(_in_order(form, pieces, share, jumps) for form in self._forms()):
                 return True
         return False
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from protocol.ids import DocumentId
 from protocol.record import DocumentInfo
@@ -59,8 +61,10 @@ def _fold(word: str) -> str:
     return unicodedata.normalize("NFKC", word).casefold()
 
 
-def _title_words(info: DocumentInfo) -> list[str]:
-    return [_fold(word) for word in _WORD.findall(unicodedata.normalize("NFC", info.title))]
+@lru_cache(maxsize=16_384)
+def _title_words(title: str) -> tuple[str, ...]:
+    """A title's words; kept, since a check asks for every title of the matter many times."""
+    return tuple(_fold(word) for word in _WORD.findall(unicodedata.normalize("NFC", title)))
 
 
 def exact_titles(reply: str, infos: Iterable[DocumentInfo]) -> tuple[Named, ...]:
@@ -69,16 +73,14 @@ def exact_titles(reply: str, infos: Iterable[DocumentInfo]) -> tuple[Named, ...]
     at: dict[str, list[int]] = {}
     for index, (word, _, _) in enumerate(words):
         at.setdefault(word, []).append(index)
+    in_order = sorted(at)
     found: list[Named] = []
     for info in infos:
-        title = _title_words(info)
+        title = _title_words(info.title)
         starts = at.get(title[0], []) if title else []
         if len(title) == 1:
             starts = starts + [
-                index
-                for word, indexes in at.items()
-                if word != title[0] and word.startswith(title[0])
-                for index in indexes
+                index for word in _beginning(in_order, title[0]) for index in at[word]
             ]
         for index in starts:
             stretch = words[index : index + len(title)]
@@ -124,6 +126,15 @@ def _common_phrase(
     if any(word in _PAPERS or word in DOCUMENT_TYPES for word, _, _ in beside):
         return False
     return not _POINTED.search(before) and not _SET_OFF.match(after)
+
+
+def _beginning(in_order: Sequence[str], start: str) -> Iterator[str]:
+    """The words, of a sorted list, that begin with ``start`` and go on."""
+    for word in in_order[bisect_left(in_order, start) :]:
+        if not word.startswith(start):
+            return
+        if word != start:
+            yield word
 
 
 def _same(stretch: Sequence[tuple[str, int, int]], title: Sequence[str]) -> bool:
@@ -190,7 +201,7 @@ def loose_titles(sentence: str, offset: int, infos: Sequence[DocumentInfo]) -> t
     said = {word for word, _, _ in words} - FUNCTION_WORDS
     best: list[tuple[int, DocumentInfo, tuple[int, int]]] = []
     for info in infos:
-        title = _title_words(info)
+        title = _title_words(info.title)
         own = {DOCUMENT_TYPES.get(word) for word in title} & kinds.keys()
         if not own:
             continue

@@ -46,6 +46,8 @@ _ABBREVIATION: Final = re.compile(
     r"Dec|p|pp|a\.m|p\.m|U\.S|U\.S\.C|approx|est|dept|tel|fig)|\b[A-Z])\.$",
     re.IGNORECASE,
 )
+_LONGEST_ABBREVIATION: Final = 8
+"""Characters; none of the above is longer, so no more of a sentence need be searched."""
 _DOTTED_DATE: Final = re.compile(r"(?<!\d)\d{4}\. ?\d{1,2}\. ?\d{1,2}\.(?P<on>[ \t]*[가-힣(])?")
 _CLOSED: Final = re.compile(r"[.;:!?\"”’)]$|[,;] (?:and|or)$")
 _FIELD_END = r"(?:[^\d\s],\S|\S,[^\d\s])"
@@ -206,7 +208,8 @@ def _split(unit: _Unit) -> Iterator[tuple[int, int]]:
     at = 0
     inside = _inside_dates(text)
     for stop in _STOP.finditer(text):
-        if stop.start() in inside or _ABBREVIATION.search(text, at, stop.start() + 1):
+        near = max(at, stop.start() - _LONGEST_ABBREVIATION)
+        if stop.start() in inside or _ABBREVIATION.search(text, near, stop.start() + 1):
             continue
         after = text[stop.end() :].lstrip()
         if after and not (

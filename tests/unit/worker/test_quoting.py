@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verify.source import pages_of
-from worker.quoting import sentences
+from worker.quoting import _ABBREVIATION, _LONGEST_ABBREVIATION, _STOP, sentences
 
 TRANSCRIPT = (
     " 1 EXAMINATION BY MS. LINDQVIST\n"
@@ -111,3 +111,20 @@ def test_a_sentence_begins_and_ends_with_its_own_characters(text):
 @given(st.text(max_size=300))
 def test_nothing_is_raised_for_any_text(text):
     found(text)
+
+
+ABBREVIATED = (
+    "Mr Prof Hon Inc Corp L.L.C vs e.g etc Decl Compl Sept p pp a.m U.S U.S.C approx dept X".split()
+)
+
+
+@given(
+    words=st.lists(st.sampled_from([*ABBREVIATED, "leak", "approximately", "Roof"]), max_size=12),
+    start=st.integers(0, 40),
+)
+def test_an_abbreviation_is_known_by_its_last_characters(words: list[str], start: int):
+    text = " ".join(f"{word}." for word in words)
+    for stop in _STOP.finditer(text, start):
+        near = max(start, stop.start() - _LONGEST_ABBREVIATION)
+        whole = _ABBREVIATION.search(text, start, stop.start() + 1)
+        assert (_ABBREVIATION.search(text, near, stop.start() + 1) is None) == (whole is None)
