@@ -23,6 +23,7 @@ with warnings.catch_warnings():
     warnings.filterwarnings("ignore", "'audioop'", DeprecationWarning)
     import discord  # noqa: F401, TID251 - it imports audioop, which Python 3.11 deprecates
 
+from bench.children import end
 from bench.guild_double import Double, Person
 from bench.guild_double.world import SERVER, Json
 from bench.house import CODE, House, open_house
@@ -161,8 +162,7 @@ class GuildHouse:
     async def kill_process(self) -> None:
         """kill -9."""
         if self._process is not None and self._process.returncode is None:
-            self._process.kill()
-            await self._process.wait()
+            await end(self._process)
 
     async def until(self, holds: Callable[[], Any], within_s: float = 120.0) -> None:
         """Waits until something holds."""

@@ -22,6 +22,9 @@ OTHER: Final = MatterId("M-0000")
 OLD: Final = JobId("J-0DV3K9Q00-0000")
 JOB: Final = JobId("J-0DV3K9Q2A-7F3K")
 
+PATIENCE_S: Final = 60.0
+"""Seconds that only what never comes can take."""
+
 _Kind = TypeVar("_Kind")
 
 
@@ -95,12 +98,13 @@ async def settle(pilot: Pilot[int], until: Callable[[], object] | None = None) -
     Raises:
         AssertionError: It did not come to hold; the message is the screen.
     """
-    for _ in range(300):
+    loop = asyncio.get_running_loop()
+    last = loop.time() + PATIENCE_S
+    await pilot.pause(0.01)
+    while until is not None and not until():
+        if loop.time() > last:
+            raise AssertionError("it did not come: " + seen(pilot))
         await pilot.pause(0.01)
-        if until is None or until():
-            break
-    else:
-        raise AssertionError("it did not come: " + seen(pilot))
     await pilot.pause()
 
 

@@ -17,6 +17,7 @@ import asyncssh  # noqa: TID251
 import msgspec
 import pytest
 
+from bench.children import end, finish
 from bench.house import SAMPLE, read_matter
 from bot.link import Link, Target
 from bot.link.ssh import SshWay
@@ -188,8 +189,7 @@ class Box:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        async with asyncio.timeout(60):
-            out, err = await child.communicate(stdin)
+        out, err = await finish(child, stdin)
         assert child.returncode is not None
         return child.returncode, out, err
 
@@ -216,8 +216,8 @@ async def _box(caplog: pytest.LogCaptureFixture) -> AsyncIterator[Box]:
     folder = Path(tempfile.mkdtemp(prefix="sc-"))  # short: socket paths may have 107 bytes
     box = Box(folder)
     yield box
-    if box.worker is not None and box.worker.returncode is None:  # of a test that failed
-        await box.kill_worker()
+    if box.worker is not None:  # of a test that failed it runs still, or died and holds its pipes
+        await end(box.worker)
     shutil.rmtree(folder)
     unseen = {"channel.failed", "line.failed", "registry.watch"}
     for record in caplog.get_records("call"):

@@ -23,6 +23,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from bench.children import PATIENCE_S, end, finish
 from protocol import events as ev
 from protocol import frames
 from protocol import jobs as ask
@@ -218,8 +219,7 @@ async def run(
         pass_fds=(line.fileno(),),
         env=environment(home, **more),
     )
-    async with asyncio.timeout(60):
-        out, err = await child.communicate(stdin.encode())
+    out, err = await finish(child, stdin.encode())
     assert child.returncode is not None
     return child.returncode, out.decode(), err.decode()
 
@@ -376,18 +376,24 @@ class Terminal:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        if self.child.returncode is None:
-            self.child.kill()
-        await self.child.wait()
+        await end(self.child)
         os.close(self.screen)
         os.close(self.theirs)
+
+    async def end(self) -> int:
+        """Waits until the program has left by itself; gives its exit status."""
+        async with asyncio.timeout(PATIENCE_S):
+            while self.child.returncode is None:
+                self.read()  # a terminal that nobody reads holds its program up
+                await asyncio.sleep(0.02)
+        return self.child.returncode
 
     def type(self, text: str) -> None:
         os.write(self.screen, text.encode())
 
     async def see(self, words: str) -> None:
         """Waits until the words stand on the screen, behind what was waited for before."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             try:
                 while words not in self.text():
                     self.read()
@@ -417,7 +423,7 @@ async def test_a_chat_on_a_terminal(peer, tmp_path):
         await terminal.see("#M-7F3K >")
         terminal.type("/qui\t\r")
         await terminal.see("Goodbye.")
-        assert await terminal.child.wait() == 0
+        assert await terminal.end() == 0
         # The terminal is as it was: echo on, lines edited by the terminal.
         assert termios.tcgetattr(terminal.theirs) == terminal.before
     assert made.questions == ["When did it leak?"]
@@ -429,7 +435,7 @@ async def test_a_dumb_terminal_gets_the_plain_chat(peer, tmp_path):
         await terminal.see("#M-7F3K >")
         assert "\x1b[?1049h" not in terminal.raw
         terminal.type("/quit\r")
-        assert await terminal.child.wait() == 0
+        assert await terminal.end() == 0
 
 
 LEFT_CLEAN = ("\x1b[?1049l", "\x1b[?25h", "\x1b[?2004l", "\x1b[?7h")
@@ -445,7 +451,7 @@ async def test_the_app_on_a_terminal_leaves_it_as_it_was(peer, tmp_path):
         terminal.type("When did it leak?\r")
         await terminal.see("[1 ✔]")
         terminal.type("\x11")
-        assert await terminal.child.wait() == 0
+        assert await terminal.end() == 0
         terminal.read()
         assert all(sign in terminal.raw for sign in LEFT_CLEAN)
         assert terminal.raw.rindex("\x1b[?1049l") > terminal.raw.rindex("[1 ✔]")
@@ -463,7 +469,7 @@ async def test_the_app_that_is_told_to_end_leaves_the_terminal_clean(peer, tmp_p
         terminal.type("When?\r")
         await terminal.see("reading (62 %)")
         os.kill(terminal.child.pid, number)
-        assert await asyncio.wait_for(terminal.child.wait(), 60) == 0
+        assert await terminal.end() == 0
         terminal.read()
         assert all(sign in terminal.raw for sign in LEFT_CLEAN)
         assert termios.tcgetattr(terminal.theirs) == terminal.before
@@ -478,7 +484,7 @@ async def test_the_app_ends_when_its_terminal_goes_away(peer, tmp_path):
         os.close(terminal.theirs)
         os.close(terminal.screen)
         os.kill(terminal.child.pid, signal.SIGHUP)  # what the gateway sends as well
-        await asyncio.wait_for(terminal.child.wait(), 60)
+        await asyncio.wait_for(terminal.child.wait(), PATIENCE_S)
         terminal.screen, terminal.theirs = pty.openpty()  # for the end of the test
 
 
@@ -491,7 +497,7 @@ async def test_the_mouse_is_off_until_it_is_switched_on_and_off_again_at_the_end
         await terminal.see("Mouse on")
         assert "\x1b[?1000h" in terminal.raw
         terminal.type("\x11")
-        assert await terminal.child.wait() == 0
+        assert await terminal.end() == 0
         terminal.read()
         assert terminal.raw.rindex("\x1b[?1000l") > terminal.raw.rindex("\x1b[?1000h")
 
@@ -510,8 +516,9 @@ async def test_ctrl_c_leaves_the_job_at_work_and_gives_the_prompt_back(peer, tmp
         made.free.set()
         terminal.type("/show\r")
         await terminal.see("[1 ✔]")
+        await terminal.see("#M-7F3K >")
         terminal.type("\x04")
-        assert await terminal.child.wait() == 0
+        assert await terminal.end() == 0
 
 
 async def test_five_hundred_pasted_lines_are_one_question(peer, tmp_path):
@@ -528,8 +535,9 @@ async def test_five_hundred_pasted_lines_are_one_question(peer, tmp_path):
             await asyncio.sleep(0.05)
         terminal.type("\r")
         await terminal.see("[1 ✔]")
+        await terminal.see("#M-7F3K >")
         terminal.type("\x04")
-        await terminal.child.wait()
+        await terminal.end()
     assert made.questions == [pasted]
 
 
@@ -539,10 +547,12 @@ async def test_the_history_of_typed_lines_is_not_on_disk(peer, tmp_path):
         await terminal.see("#M-7F3K >")
         terminal.type(f"{MARKER}?\r")
         await terminal.see("[1 ✔]")
+        await terminal.see("#M-7F3K >")
         terminal.type("\x1b[A\r")  # arrow up: the same question again
         await terminal.see("[1 ✔]")
+        await terminal.see("#M-7F3K >")
         terminal.type("\x04")
-        await terminal.child.wait()
+        await terminal.end()
     assert made.questions == [f"{MARKER}?"] * 2
     for file in tmp_path.rglob("*"):
         assert not file.is_file() or MARKER.encode() not in file.read_bytes()

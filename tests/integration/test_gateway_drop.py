@@ -12,6 +12,7 @@ import asyncssh  # noqa: TID251
 import msgspec
 import pytest
 
+from bench.children import PATIENCE_S, finish
 from protocol.ids import MatterId
 from worker.audit import path_of, read, verify
 from worker.gateway import DropSettings
@@ -46,8 +47,7 @@ async def _run(*command, stdin=b""):
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    async with asyncio.timeout(60):
-        out, _ = await child.communicate(stdin)
+    out, _ = await finish(child, stdin)
     return child.returncode, out.decode("utf-8", "replace")
 
 
@@ -65,7 +65,7 @@ def _journal(box, matter=ALDER):
 
 async def _until_ingested(box, lines):
     path = box.folder / "ingests"
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while not path.exists() or path.read_text().splitlines() != lines:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
@@ -245,7 +245,7 @@ async def test_upload_that_is_cut_is_not_there(drop):
     await file.write("half of it")
     conn.abort()
     incoming = drop.matters / ALDER / "incoming"
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while list(incoming.iterdir()):  # noqa: ASYNC110 - another process's folder
             await asyncio.sleep(0.02)
     assert list((drop.matters / ALDER / "inbox").iterdir()) == []

@@ -12,6 +12,7 @@ import asyncssh  # noqa: TID251
 import msgspec
 import pytest
 
+from bench.children import PATIENCE_S
 from protocol.errors import BadRequest, Conflict, NotFound
 from protocol.frames import (
     MAX_TO_CLIENT_BYTES,
@@ -41,7 +42,7 @@ async def _subsystem(conn):
 
 
 async def _frame(stdout):
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         return decode_to_client(await stdout.readuntil(b"\n"))
 
 
@@ -81,7 +82,7 @@ async def test_one_address_and_all_together_have_a_cap(box):
             await box.connect()
         held[0].close()
         await held[0].wait_closed()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while box.gateway.caps.held("127.0.0.1") >= 3:  # noqa: ASYNC110 - as the door closes
                 await asyncio.sleep(0.01)
         held[0] = await box.connect()
@@ -98,7 +99,7 @@ async def test_half_open_connections_are_dropped_after_the_login_time(box):
             line.setblocking(False)
             held.append(line)
         loop = asyncio.get_running_loop()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             for line in held:
                 while await loop.sock_recv(line, 4096):
                     pass
@@ -307,7 +308,7 @@ async def test_reader_who_takes_nothing_holds_up_only_himself(line):
             await link.call(Health())
         stdout.channel.resume_reading()
         splitter, got = LineSplitter(MAX_TO_CLIENT_BYTES), []
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while len(got) < 59:
                 got += [decode_to_client(r).id for r in splitter.feed(await stdout.read(65536))]
         assert sorted(got) == list(range(1, 60))
@@ -341,7 +342,7 @@ async def test_other_subsystems_are_refused(line):
 
 
 async def _closed(conn):
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         await conn.wait_closed()
 
 

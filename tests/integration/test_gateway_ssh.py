@@ -14,6 +14,7 @@ from pathlib import Path
 import asyncssh  # noqa: TID251
 import pytest
 
+from bench.children import PATIENCE_S, end, finish, owned
 from protocol.frames import Call, Error, Hello, Return, Welcome, decode_to_client, encode
 from protocol.jobs import Ask, Health, ListMatters
 
@@ -107,17 +108,16 @@ async def test_agent_and_x11_requests_open_nothing(line):
     agent = await asyncio.create_subprocess_exec(
         "ssh-agent", "-D", "-a", str(path), stdout=asyncio.subprocess.DEVNULL
     )
-    await _until(path.exists)
-    conn = await line.connect(agent_path=str(path), agent_forwarding=True)
-    process = await conn.create_process("help", encoding=None)
-    assert await process.stdout.read()
-    assert [door._conn.get_agent_path() for door in line.gateway.doors] == [None]
-    with pytest.raises(asyncssh.ChannelOpenError):
-        await conn.create_process("help", x11_forwarding=True, x11_display="localhost:0")
-    conn.close()
-    await conn.wait_closed()
-    agent.terminate()
-    await agent.wait()
+    async with owned(agent):
+        await _until(path.exists)
+        conn = await line.connect(agent_path=str(path), agent_forwarding=True)
+        process = await conn.create_process("help", encoding=None)
+        assert await process.stdout.read()
+        assert [door._conn.get_agent_path() for door in line.gateway.doors] == [None]
+        with pytest.raises(asyncssh.ChannelOpenError):
+            await conn.create_process("help", x11_forwarding=True, x11_display="localhost:0")
+        conn.close()
+        await conn.wait_closed()
 
 
 async def test_shell_on_a_terminal_gets_its_size_its_user_and_one_socket(shell):
@@ -171,9 +171,8 @@ async def test_program_that_will_not_go_and_its_own_children_are_made_to(box):
             child = await asyncio.create_subprocess_exec(
                 *box.ssh("ask -", options=terminal), stdin=asyncio.subprocess.PIPE
             )
-            await _until(lambda: told.exists() and len(told.read_text().split()) == 2)
-            child.kill()
-            await child.communicate()
+            async with owned(child):
+                await _until(lambda: told.exists() and len(told.read_text().split()) == 2)
             await _until(lambda: not any(map(_runs, told.read_text().split())))
     await box.kill_worker()
 
@@ -190,7 +189,7 @@ async def test_gateway_that_closes_leaves_no_program_behind(box):
     sleeper, program = told.read_text().split()
     assert not _runs(program)
     await _until(lambda: not _runs(sleeper))  # killed with its group; its end is nobody's to await
-    await child.communicate()
+    await finish(child)
     await box.kill_worker()
 
 
@@ -270,7 +269,7 @@ class _Screen:
 
     async def told(self):
         """The next line of JSON on the screen; echoes of what was typed are passed over."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 while b"\n" not in self.rest:
                     data = await asyncio.to_thread(os.read, self.master, 4096)
@@ -289,7 +288,7 @@ class _Screen:
         self.child.kill()
 
     async def wait(self):
-        return await asyncio.wait_for(self.child.wait(), 60)
+        return await asyncio.wait_for(self.child.wait(), PATIENCE_S)
 
 
 class _terminal:  # noqa: N801 - used as a verb
@@ -309,13 +308,11 @@ class _terminal:  # noqa: N801 - used as a verb
         return self.screen
 
     async def __aexit__(self, *_):
-        if self.screen.child.returncode is None:
-            self.screen.child.kill()
-        await self.screen.child.wait()
+        await end(self.screen.child)
         os.close(self.screen.master)
 
 
 async def _until(condition):
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while not condition():  # noqa: ASYNC110 - nobody tells when it is so
             await asyncio.sleep(0.02)

@@ -126,7 +126,7 @@ async def test_faults_of_discord_lose_and_double_nothing(root):
         double.fail("POST", "/messages$", 502, after=True)
         double.fail("PATCH", "/messages/", 429, times=2)
         await guild.you.types(CHANNEL, QUESTION)
-        await guild.until(lambda: len(double.messages(CHANNEL)) == 2)
+        await guild.until(lambda: len(double.messages(CHANNEL)) >= 2)
         double.fail("POST", "/messages$", after=True)
         await guild.finals(1)
         # A cut socket is resumed, and what was said meanwhile arrives.

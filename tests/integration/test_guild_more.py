@@ -52,7 +52,7 @@ async def documents_of(guild):
 
 
 async def more_documents_than(before, guild):
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         while len(await documents_of(guild)) <= before:  # noqa: ASYNC110 - the box says no event
             await asyncio.sleep(0.05)
 

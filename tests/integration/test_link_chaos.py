@@ -8,6 +8,7 @@ import signal
 
 import pytest
 
+from bench.children import PATIENCE_S
 from bot.link import Link
 from bot.link.ssh import SshWay
 from protocol.errors import Conflict, Unavailable
@@ -40,7 +41,7 @@ async def test_frozen_worker_is_noticed_and_the_follow_goes_on_when_it_thaws(lin
             seen.append(event.seq)
             if event.seq == 10:
                 line.worker.send_signal(signal.SIGSTOP)
-                await asyncio.wait_for(lost.wait(), 60)
+                await asyncio.wait_for(lost.wait(), PATIENCE_S)
                 line.worker.send_signal(signal.SIGCONT)
         assert seen == list(range(1, len(seen) + 1))
         assert states[:2] == [True, False]
@@ -50,7 +51,7 @@ async def test_worker_drops_a_line_on_which_nothing_comes_back(box):
     await box.start_worker("0.1")
     reader, writer = await asyncio.open_unix_connection(str(box.socket))
     writer.write(encode(box.stamp()) + HELLO)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         rows = [decode_to_client(row) async for row in reader]
     assert any(isinstance(row, Ping) for row in rows)
     assert isinstance(rows[-1], Error)
@@ -143,7 +144,7 @@ async def test_forty_random_cuts_lose_and_double_nothing(line, ask):
             else:
                 for door in set(line.gateway.doors):
                     door._conn.abort()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             await asyncio.gather(*follows)
         for numbers in seen.values():
             assert numbers == list(range(1, len(numbers) + 1))

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from bench.children import finish
 from protocol.errors import BadRequest, Conflict
 from protocol.frames import Call, Error, Hello, Return, Welcome, decode_to_client, encode
 from protocol.jobs import Cancel, Done, Health, HealthIs
@@ -104,7 +105,7 @@ async def test_another_user_of_the_machine_is_not(box, server):
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
         )
-        out, _ = await child.communicate(encode(box.stamp()) + HELLO)
+        out, _ = await finish(child, encode(box.stamp()) + HELLO)
         assert bool(out) is served
 
 
