@@ -1,4 +1,4 @@
-"""The commands of a reviewer: approve, return, withdraw, export the reply that was shown last.
+"""The commands of a reviewer: approve, return, withdraw, edit, export the last reply; legal holds.
 
 A decision names the hash of exactly the text that was shown, so a reply that changed since then is
 a conflict and nothing is approved.
@@ -6,14 +6,21 @@ a conflict and nothing is approved.
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from bot import render
 from bot.annotate import marked
 from bot.conversation import Conversation
 from bot.findings import reason_question
 from bot.misuse import Misuse
-from bot.slash import FORMATS, Typed, needed
-from protocol.answers import GREEN, ReviewState
-from protocol.jobs import Decide, Export, Exported
+from bot.slash import FORMATS, Name, Typed, needed
+from bot.visible import visible
+from protocol.answers import GREEN, Answer, ReviewState
+from protocol.ids import JobId, job_id
+from protocol.jobs import Decide, Edit, Export, Exported, HoldMatter, LiftHold
+
+_KEPT: Final = re.compile(r"([\t\n])")
 
 
 async def approve(talk: Conversation, typed: Typed) -> None:
@@ -39,6 +46,55 @@ async def give_back(talk: Conversation, typed: Typed) -> None:
 async def withdraw(talk: Conversation, typed: Typed) -> None:
     """Takes the last reply back."""
     await _decide(talk, ReviewState.WITHDRAWN, note=typed.rest)
+
+
+def edit_line(answer: Answer) -> str:
+    """The line that puts a reply's own words in its place: where an edit begins.
+
+    It names the job, so that the words never go to a reply that came in meanwhile. What a terminal
+    would obey is made visible first.
+    """
+    text = "".join(
+        part if part in ("\t", "\n") else visible(part) for part in _KEPT.split(answer.text)
+    )
+    return f"/{Name.EDIT} {answer.job}\n{text}"
+
+
+def edited_job(typed: Typed) -> tuple[JobId | None, str]:
+    """The job that an edit names in its first line, and the words after it."""
+    first, _, rest = typed.rest.partition("\n")
+    try:
+        return job_id(first.strip().upper()), rest
+    except ValueError:
+        return None, typed.rest
+
+
+async def edit(talk: Conversation, typed: Typed) -> None:
+    """Puts a reviewer's words in the last reply's place; the worker checks them anew."""
+    answer = talk.last()
+    job, text = edited_job(typed)
+    if not text.strip():
+        raise Misuse("needs", name=typed.name, what="new_text")
+    if job is not None and job != answer.job:
+        raise Misuse("edit_other", job=job, next_step="edit_other_next")
+    await talk.worker.call(
+        Edit(job=answer.job, answer_sha256=answer.text_sha256, text=text, key=talk.new_key())
+    )
+    talk.say("chat.edited", job=answer.job)
+    talk.reply(await talk.stored(answer.job))
+
+
+async def hold(talk: Conversation, typed: Typed) -> None:
+    """Puts the matter on legal hold, for a reason."""
+    reason = needed(typed, "hold_reason")
+    await talk.worker.call(HoldMatter(matter=talk.bound(), reason=reason, key=talk.new_key()))
+    talk.say("chat.held", matter=talk.bound())
+
+
+async def lift(talk: Conversation, typed: Typed) -> None:
+    """Lifts the matter's legal hold."""
+    await talk.worker.call(LiftHold(matter=talk.bound(), key=talk.new_key()))
+    talk.say("chat.lifted", matter=talk.bound())
 
 
 async def export(talk: Conversation, typed: Typed) -> None:

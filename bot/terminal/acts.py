@@ -8,7 +8,7 @@ from typing import Final
 from textual.events import Key  # noqa: TID251 - the terminal's door
 from textual.widgets import Input  # noqa: TID251 - the terminal's door
 
-from bot import chat, render
+from bot import chat, deciding, render
 from bot.conversation import Conversation
 from bot.slash import Name, Typed, parse
 from bot.terminal import chosen
@@ -18,6 +18,7 @@ from bot.terminal.entries import Entry
 from bot.terminal.listing import Listing
 from bot.terminal.side import View
 from bot.terminal.views import Views
+from protocol.answers import Answer
 from protocol.ids import JobId
 
 _PAGES: Final = {Name.OPEN: View.PAGE, Name.HEALTH: View.HEALTH, Name.DOCUMENTS: View.RECORD}
@@ -32,6 +33,8 @@ class Acts:
         self.views = Views(desk)
         self._words = ""
         """What was searched for last."""
+        self._opened: dict[JobId, Answer] = {}
+        """Replies whose words were opened to be edited, as they were shown then."""
 
     # --- lines ---
 
@@ -50,6 +53,10 @@ class Acts:
             self._matter(typed)
         elif typed.name is Name.APPROVE:
             self.approve()
+        elif typed.name is Name.EDIT and not typed.rest:
+            self.edit()
+        elif typed.name is Name.EDIT:
+            desk.add(desk.channel, line, self._edited(typed))
         elif typed.name is Name.JOBS:
             self.view(View.QUEUE, keep=True)
         elif typed.name in _PAGES:
@@ -163,6 +170,25 @@ class Acts:
             desk.add(desk.channel, f"/return {note}", answer)
         return None
 
+    def edit(self) -> None:
+        """Opens the words of the reply that was shown where one writes."""
+        answer = chosen.answer(self._desk)
+        if answer is None:
+            return self._plainly("/edit")
+        self._opened[answer.job] = answer
+        self._desk.composer.take(deciding.edit_line(answer))
+        self._desk.composer.focus()
+        return None
+
+    def _edited(self, typed: Typed) -> Answer | None:
+        """The reply that a line edits: as it was when its words were opened."""
+        job, _ = deciding.edited_job(typed)
+        if job is None:
+            return chosen.answer(self._desk)
+        answer, channel = self._opened.get(job), self._desk.channel
+        here = answer is not None and channel is not None and answer.matter == channel.matter.id
+        return answer if here else chosen.answer(self._desk)
+
     def _plainly(self, line: str) -> None:
         """Says what a command says where there is nothing to do it with."""
         if self._desk.channel is not None:
@@ -223,7 +249,7 @@ class Acts:
             return
         keys: dict[str, Callable[[], object]] = {
             "o": self._open, "d": self._compare, "a": self.approve, "r": self.give_back,
-            "e": self._export, "c": self.cancel, "t": self.retry, "q": self.reply,
+            "e": self._export, "c": self.cancel, "t": self.retry, "q": self.reply, "w": self.edit,
             "/": self._search, "n": self._next, "N": self._before,
         }  # fmt: skip
         doing = keys.get(event.character or "")

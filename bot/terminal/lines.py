@@ -34,18 +34,24 @@ _READ_BYTES = 64 * 1024
 class Lines(Protocol):
     """A source of typed lines."""
 
-    async def next(self, prompt: str, *, remember: bool = True) -> str | None:
+    begins: bool
+    """Whether a line can be begun for the person."""
+
+    async def next(self, prompt: str, *, remember: bool = True, begun: str = "") -> str | None:
         """The next line, shown after ``prompt``; None at the end.
 
         Args:
             prompt: What stands before the cursor, where there is one.
             remember: Whether the line may be called back with the arrow keys.
+            begun: What stands in the line already, where lines can be begun.
         """
         ...
 
 
 class Prompt:
     """A terminal's line editor: completion of slash commands, history, pasted lines kept whole."""
+
+    begins = True
 
     def __init__(self) -> None:
         output = _output()
@@ -59,13 +65,14 @@ class Prompt:
         )
         self._plain: PromptSession[str] = PromptSession(history=InMemoryHistory(), output=output)
 
-    async def next(self, prompt: str, *, remember: bool = True) -> str | None:
+    async def next(self, prompt: str, *, remember: bool = True, begun: str = "") -> str | None:
         """The next line; Ctrl-C empties the line, Ctrl-D on an empty one ends."""
         session = self._session if remember else self._plain
         while True:
             try:
-                return await session.prompt_async(prompt)
+                return await session.prompt_async(prompt, default=begun)
             except KeyboardInterrupt:
+                begun = ""
                 if not remember:
                     return ""
             except EOFError:
@@ -79,13 +86,15 @@ class Piped:
     while it waits.
     """
 
+    begins = False
+
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
         self._started = False
         self._ended = False
 
-    async def next(self, prompt: str, *, remember: bool = True) -> str | None:
+    async def next(self, prompt: str, *, remember: bool = True, begun: str = "") -> str | None:
         """The next line; no prompt is printed."""
         if self._ended:
             return None

@@ -13,11 +13,12 @@ import threading
 from collections.abc import Coroutine, Iterator, Sequence
 from types import FrameType
 
-from bot import chat
+from bot import chat, deciding
 from bot.blocks import Block
 from bot.conversation import Conversation
 from bot.look import Look
 from bot.progress import Watch
+from bot.slash import Name, parse
 from bot.terminal.lines import Lines
 from bot.terminal.screen import Screen
 
@@ -46,9 +47,14 @@ class Plain:
         """Takes the progress away."""
         self._screen.settle()
 
-    async def next(self, prompt: str) -> str | None:
-        """The next command line; None at the end."""
-        return await self._lines.next(prompt)
+    @property
+    def begins(self) -> bool:
+        """Whether a line can be begun for the person."""
+        return self._lines.begins
+
+    async def next(self, prompt: str, begun: str = "") -> str | None:
+        """The next command line, of which ``begun`` stands there already; None at the end."""
+        return await self._lines.next(prompt, begun=begun)
 
     async def ask(self, question: str) -> str | None:
         """One line from the person, which the arrow keys do not call back."""
@@ -65,13 +71,19 @@ async def run(front: Plain, talk: Conversation, *, matter: str) -> None:
     """
     words = front.look.words
     await _interruptible(front, chat.begin(talk, matter))
+    begun = ""
     while True:
         bound = talk.matter
         prompt = words("chat.prompt", matter=bound.id) if bound else words("chat.prompt_none")
-        line = await front.next(prompt)
+        line = await front.next(prompt, begun)
+        begun = ""
         if line is None or chat.leaves(line):
             talk.say("chat.bye")
             return
+        typed = parse(line)
+        if typed and typed.name is Name.EDIT and not typed.rest and talk.answer and front.begins:
+            begun = deciding.edit_line(talk.answer)
+            continue
         await _interruptible(front, chat.handle(talk, line))
 
 

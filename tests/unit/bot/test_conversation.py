@@ -12,7 +12,7 @@ import itertools
 import msgspec
 import pytest
 
-from bot import chat
+from bot import chat, deciding
 from bot.blocks import plain
 from bot.conversation import Conversation
 from bot.outbox import Outbox
@@ -521,6 +521,73 @@ async def test_return_and_withdraw(talk, worker, line, state, note):
     assert await chat.handle(talk, line)
     decide = worker.last(ask.Decide)
     assert (decide.state, decide.note, decide.acknowledged) == (state, note, {})
+
+
+async def test_an_edit_names_the_text_that_was_shown_and_the_reply_is_shown_anew(
+    talk, worker, face, answer
+):
+    await chat.handle(talk, "When?")
+    line = deciding.edit_line(answer)
+    assert line == f"/edit {JOB}\n{answer.text}"
+    worker.results[ask.Edit] = ask.Done()
+    edited = msgspec.structs.replace(answer, text="Other words.", items=(), text_sha256="c" * 64)
+    worker.results[ask.GetAnswer] = ask.AnswerIs(answer=edited)
+    face.text = ""
+    assert await chat.handle(talk, line.replace("She said", "Reeves said"))
+    sent = worker.last(ask.Edit)
+    assert (sent.job, sent.answer_sha256) == (JOB, "a" * 64)
+    assert sent.text == answer.text.replace("She said", "Reeves said")
+    assert "approval of before is void" in " ".join(face.text.split())
+    assert "Other words." in face.text
+    assert talk.answer == edited
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("/edit", "/edit needs the whole new text"),
+        (f"/edit {JOB}\n \n", "/edit needs the whole new text"),
+        (f"/edit {OLD}\nOther words.", f"{OLD} is not the reply shown here last"),
+    ],
+)
+async def test_an_edit_of_nothing_or_of_another_reply_is_not_sent(talk, worker, face, line, said):
+    await chat.handle(talk, "When?")
+    assert not await chat.handle(talk, line)
+    assert said in " ".join(face.text.split())
+    assert not any(isinstance(request, ask.Edit) for request in worker.sent)
+
+
+async def test_an_edit_opens_without_what_a_terminal_would_obey(answer):
+    line = deciding.edit_line(msgspec.structs.replace(answer, text="a\x1b[31mb\tc\nd"))
+    assert line.partition("\n")[2] == "a⟨U+001B⟩[31mb\tc\nd"
+
+
+async def test_a_hold_wants_a_reason_and_is_lifted(talk, worker, face):
+    worker.results |= {ask.HoldMatter: ask.Done(), ask.LiftHold: ask.Done()}
+    assert not await chat.handle(talk, "/hold")
+    assert "needs the reason for the hold" in face.text
+    assert await chat.handle(talk, "/hold suit expected")
+    sent = worker.last(ask.HoldMatter)
+    assert (sent.matter, sent.reason) == (MATTER, "suit expected")
+    assert await chat.handle(talk, "/lift")
+    assert worker.last(ask.LiftHold).matter == MATTER
+    said = " ".join(face.text.split())
+    assert "#M-7F3K is on legal hold: nothing of it is deleted" in said
+    assert said.endswith("#M-7F3K is not on legal hold.")
+
+
+@pytest.mark.parametrize("line", ["/edit Other words.", "/hold a reason", "/lift"])
+async def test_who_may_not_edit_or_hold_is_told_so_and_nothing_is_said_to_be_done(
+    talk, worker, face, line
+):
+    await chat.handle(talk, "When?")
+    refused = Refused("your role may not do that")
+    worker.results |= dict.fromkeys((ask.Edit, ask.HoldMatter, ask.LiftHold), refused)
+    face.text = ""
+    assert not await chat.handle(talk, line)
+    assert "your role may not do that" in face.text
+    assert "void" not in face.text
+    assert "legal hold" not in face.text
 
 
 @pytest.mark.parametrize(("line", "form"), [("/export", "md"), ("/export JSON", "json")])

@@ -64,7 +64,7 @@ def test_a_command_without_its_words():
 @pytest.mark.parametrize(
     ("before", "offered"),
     [
-        ("/e", ["/extract", "/export"]),
+        ("/ex", ["/extract", "/export"]),
         ("/chr", ["/chronology"]),
         ("/EXP", ["/export"]),
         ("/extract ", ["dates", "amounts", "parties", "facts", "all"]),

@@ -126,3 +126,32 @@ async def test_a_return_takes_a_note(desk_of, worker):
         await settle(pilot, lambda: worker.all(ask.Decide))
         assert worker.all(ask.Decide)[0].note == "wrong page"
         assert worker.all(ask.Decide)[0].state is ReviewState.RETURNED
+
+
+async def test_an_edit_is_of_the_reply_whose_words_were_opened(desk_of, worker, answer):
+    later = JobId("J-0DV3K9Q9Z-0001")
+    edited = msgspec.structs.replace(answer, text="Other words.", items=(), text_sha256="c" * 64)
+    desk = desk_of(worker)
+    async with desk.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, lambda: desk.channel is not None)
+        await ask_and_wait(desk, pilot)
+        await say(desk, pilot, "/edit")
+        await settle(pilot, lambda: desk.composer.text == f"/edit {JOB}\n{answer.text}")
+        # Another reply comes in while the words are being written.
+        worker.jobs[MATTER] = (a_job(later, ask.JobState.DONE), a_job(JOB, ask.JobState.DONE))
+        await desk.channel.look_in()
+        await settle(pilot, lambda: later in [entry.job for entry in desk.channel.entries])
+        await settle(pilot, lambda: all(entry.ended for entry in desk.channel.entries))
+        worker.results |= {ask.Edit: ask.Done(), ask.GetAnswer: ask.AnswerIs(answer=edited)}
+        desk.composer.take(desk.composer.text.replace("$640", "$650"))
+        await pilot.press("enter")
+        await settle(pilot, lambda: "is void" in seen(pilot))
+        (sent,) = worker.all(ask.Edit)
+        assert (sent.job, sent.answer_sha256) == (JOB, answer.text_sha256)
+        assert sent.text == answer.text.replace("$640", "$650")
+        await settle(pilot, lambda: "Other words." in seen(pilot))
+        assert all(
+            entry.answer is None or entry.answer.text == "Other words."
+            for entry in desk.channel.entries
+            if entry.job == JOB
+        )
