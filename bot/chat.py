@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from bot import asking, browsing, deciding, failures
+from bot import asking, browsing, deciding, engines, failures
+from bot.blocks import Piece, Tone, paragraph
 from bot.conversation import Conversation
 from bot.misuse import Misuse
 from bot.slash import WITHOUT_MATTER, Name, Typed, parse
@@ -41,7 +42,7 @@ _DOING: Final[dict[Name, Callable[[Conversation, Typed], Awaitable[None]]]] = {
 
 async def begin(talk: Conversation, wanted: str = "") -> bool:
     """Opens the matter with code ``wanted``, or the only one; False when that failed."""
-    return await _guarded(talk, browsing.begin(talk, wanted))
+    return await _guarded(talk, _begin(talk, wanted))
 
 
 async def handle(talk: Conversation, line: str) -> bool:
@@ -60,6 +61,12 @@ def leaves(line: str) -> bool:
     """Whether a line ends the chat."""
     typed = parse(line)
     return typed is not None and typed.name is Name.QUIT
+
+
+async def _begin(talk: Conversation, wanted: str) -> None:
+    await browsing.begin(talk, wanted)
+    if said := await engines.away(talk.worker, talk.front.look):
+        talk.front.show([paragraph(Piece(said, Tone.AMBER), hang=3)])
 
 
 async def _do(talk: Conversation, typed: Typed) -> None:

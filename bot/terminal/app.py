@@ -6,7 +6,7 @@ several jobs fill in their places at once.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType  # noqa: TID251 - the terminal's door
 from textual.content import Content  # noqa: TID251 - the terminal's door
@@ -14,6 +14,7 @@ from textual.driver import Driver  # noqa: TID251 - the terminal's door
 from textual.events import Key  # noqa: TID251 - the terminal's door
 from textual.widgets import Input, Static  # noqa: TID251 - the terminal's door
 
+from bot import engines
 from bot.slash import Name
 from bot.terminal.acts import Acts
 from bot.terminal.channels import Channel
@@ -22,6 +23,9 @@ from bot.terminal.desk import Desk, Start
 from bot.terminal.entries import Entry
 from bot.terminal.listing import Listing
 from bot.terminal.side import View
+
+_ENGINES_S: Final = 30.0
+"""Seconds between two looks at whether a model answers."""
 
 
 class TerminalApp(Desk):
@@ -52,6 +56,22 @@ class TerminalApp(Desk):
     def __init__(self, start: Start, *, driver: type[Driver] | None = None) -> None:
         super().__init__(start, driver=driver)
         self.acts = Acts(self)
+
+    def on_mount(self) -> None:
+        """Says at once, and from then on, whether a model answers."""
+        self._look_at_engines()
+        self.set_interval(_ENGINES_S, self._look_at_engines)
+
+    def _look_at_engines(self) -> None:
+        if self.start.up():
+            self.spawn(self._told_of_engines(), instead="engines")
+
+    async def _told_of_engines(self) -> None:
+        said = await engines.away(self.start.worker, self.look)
+        if said and not self.no_model:
+            self.note(said)
+        self.no_model = bool(said)
+        self._head()
 
     def entry_changed(self, entry: Entry) -> None:
         """Keeps the findings with their reply."""

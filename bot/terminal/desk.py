@@ -77,6 +77,8 @@ class Desk(App[int]):
         """What ended the app, where it did not end well."""
         self._polls = 0
         self._note = ""
+        self.no_model = False
+        """Whether every board's engine is down."""
         self._keeper = Keeper(start.worker)
         self.matters = Listing(ident="matters")
         self.messages = Listing(ident="messages", follows=True)
@@ -369,6 +371,8 @@ class Desk(App[int]):
         who = words("app.at", user=user, host=host) if host else user
         if not start.up():
             who = words("app.line_lost")
+        if self.no_model:
+            who = f"{who}  ·  {words('app.no_model')}"
         self.query_one("#top", Static).update(Content(f"{title}  ·  {who}"))
 
     def _keys(self) -> None:

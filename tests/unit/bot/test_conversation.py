@@ -251,6 +251,29 @@ async def test_no_matters(talk, worker, face):
     assert "You have no matters on this box." in face.text
 
 
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"board A": ("down", "the model's file is not there")}, True),
+        ({"board A": ("down", "x"), "board B": ("ok", "ready")}, False),
+        ({"board A": ("degraded", "starting")}, False),
+        ({"worker": ("down", "x")}, False),
+        (Unavailable("away"), False),
+    ],
+)
+async def test_the_start_says_when_replies_come_from_the_record_alone(
+    talk, worker, face, parts, said
+):
+    worker.results[ask.Health] = (
+        parts if isinstance(parts, Exception) else ask.HealthIs(parts=parts)
+    )
+    assert await chat.begin(talk)
+    text = " ".join(face.text.split())
+    told = "No model answers now: the model's file is not there. Until one does, replies are made"
+    assert (told in text) is said
+    assert ("record alone" in text) is said
+
+
 async def test_binding_another_matter_forgets_the_reply(talk, worker, face):
     await chat.handle(talk, "When?")
     assert talk.answer is not None

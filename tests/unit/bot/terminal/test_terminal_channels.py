@@ -257,3 +257,14 @@ async def test_older_jobs_come_when_one_goes_up(desk_of, worker):
         assert [entry.job for entry in desk.channel.entries] == made[6:]
         # What was on top is still in view.
         assert desk.messages.row.job == made[18]
+
+
+async def test_the_head_says_that_no_model_answers_until_one_does(desk_of, worker):
+    worker.results[ask.Health] = ask.HealthIs(parts={"board A": ("down", "no such file")})
+    desk = desk_of(worker)
+    async with desk.run_test(size=(160, 40)) as pilot:
+        await settle(pilot, lambda: "replies from the record alone" in seen(pilot))
+        assert "No model answers now: no such file." in seen(pilot)
+        worker.results[ask.Health] = ask.HealthIs(parts={"board A": ("ok", "ready")})
+        desk._look_at_engines()
+        await settle(pilot, lambda: "replies from the record alone" not in seen(pilot))
