@@ -57,7 +57,7 @@ class TerminalApp(Desk):
         super().__init__(start, driver=driver)
         self.acts = Acts(self)
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         """Says at once, and from then on, whether a model answers."""
         self._look_at_engines()
         self.set_interval(_ENGINES_S, self._look_at_engines)
