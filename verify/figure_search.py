@@ -134,7 +134,9 @@ class FigureSearch:
         ]
         dates = [
             (mention.start, mention.end)
-            for mention in (find_dates(reply) if CJK.search(reply) else ())
+            for mention in (
+                tables.of_reply("dates", reply, find_dates) if CJK.search(reply) else ()
+            )
             if CJK.search(reply, mention.start, mention.end)
         ]  # their parts are no words that the record would repeat
         self.clause = clause_of(reply, span, others, (*self.named.naming, *dates))

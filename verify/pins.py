@@ -56,6 +56,8 @@ def cite(record: OpenRecord, stretches: Sequence[Stretch]) -> Citation:
 
 def page_of(layout: Layout, number: int) -> PageInfo:
     """The page with a physical number."""
+    if 0 < number <= len(layout.pages) and layout.pages[number - 1].number == number:
+        return layout.pages[number - 1]
     return next(page for page in layout.pages if page.number == number)
 
 
@@ -63,14 +65,13 @@ def line_number(layout: Layout, line: Line) -> int:
     """The number the page prints, else the count of its text lines down to this one."""
     if line.printed is not None:
         return line.printed
-    on_page = [
-        other
-        for other in layout.lines[layout.line_at(page_of(layout, line.page).start) :]
-        if other.page == line.page
-    ]
     if layout.numbered:
         counted = 0
-        for other in on_page:
+        first = layout.line_at(page_of(layout, line.page).start)
+        for number in range(first, layout.line_at(line.start) + 1):
+            other = layout.lines[number]
+            if other.page != line.page:
+                continue
             if other.region in (Region.FURNITURE, Region.LINE_NUMBER):
                 continue
             if not layout.text[other.content : other.end].strip():

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import Final
 
 from verify.layout import Layout, Region
@@ -89,12 +90,12 @@ class Speakers:
         number = bisect.bisect_right(self._starts, offset) - 1
         return self.turns[number] if number >= 0 else None
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         """Surnames of everybody who speaks, folded."""
         return frozenset(surname(turn.who) for turn in self.turns if turn.who)
 
-    @property
+    @cached_property
     def telling(self) -> frozenset[str]:
         """Surnames of those who tell or write, folded. In an examination that is the witness: what
         counsel asks or objects under a label of their own is no telling."""

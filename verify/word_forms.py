@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from verify.wordlists import (
     FUNCTION_WORDS,
@@ -66,6 +67,7 @@ def stem(word: str) -> str:
     return _IRREGULAR.get(word) or _IRREGULAR.get(_stripped(word), _stripped(word))
 
 
+@lru_cache(maxsize=32_768)
 def _stripped(word: str) -> str:
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= 3 and not word.endswith("ss"):

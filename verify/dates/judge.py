@@ -43,7 +43,8 @@ def judge_date(
     Returns:
         VERIFIED, COMPUTED, CHECK, AMBIGUOUS, NOT_FOUND, MISATTRIBUTED, ALTERED or INCONSISTENT.
     """
-    mentions = find_dates(reply)
+    tables = tables or Tables()
+    mentions = tables.of_reply("dates", reply, find_dates)
     item = _at(mentions, span)
     if item is None or not _covers(item, reply, span):
         item = _alone(reply, span) or item
@@ -52,7 +53,6 @@ def judge_date(
     wrong_weekday = _weekday_conflict(item)
     if wrong_weekday:
         return Judged(verdict=Verdict.INCONSISTENT, reason=wrong_weekday)
-    tables = tables or Tables()
     claim = claimed(reply, item, mentions)
     if claim is not None:
         return _computed(reply, item, claim, source, documents, tables)
