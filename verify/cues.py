@@ -45,6 +45,8 @@ _NOUN_FOLLOWS: Final = re.compile(
 _EARLIER_MARKS: Final = re.compile(r"[“\"„«「『][^”\"“»」』]{0,80}[”\"“»」』]")
 _WORD: Final = re.compile(r"[^\W_]+")
 _LINKS: Final = frozenset("a an and for in of or the to".split())
+_CALLED: Final = re.compile(r"\s*이?라(?:고)? (?:한다|합니다|함|부른다|칭한다)")
+"""“매수인”이라 한다 names a party; “임대인은 ... 있다”라고 한다 says what a document says."""
 _SHORT: Final = 5
 """Words up to which marks may be scare quotes."""
 _LOOK: Final = 220
@@ -77,6 +79,8 @@ def cue_of(reply: str, start: int, end: int, *, block: bool = False) -> Cue:
     before, after = _around(reply, start, end)
     words = len(_WORD.findall(reply[start:end]))
     if any(pattern.match(after) for pattern in _patterns("not_after")):
+        return Cue.NOT
+    if _CALLED.match(after) and (words < _SHORT - 2 or "이하" in before[-40:]):
         return Cue.NOT
     cited = any(pattern.match(after) for pattern in _patterns("quotes_after"))
     if not cited:

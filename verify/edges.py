@@ -58,6 +58,7 @@ _AUXILIARIES: Final = frozenset(
 _NOBODY_DOES: Final = re.compile(r" (?:neither|nor|no|none of the) (?:\w+ ){1,2}$")
 """The subject of a denial before its verb: "Neither party" [may assign]."""
 _ABBREVIATED: Final = frozenset("mr mrs ms dr st jr prof".split())
+_PROVISOS: Final = frozenset("다만 단 但し ただし".split())
 _NEGATED_AFTER: Final = ("ない", "ません", "なかっ", "ず", "ぬ", "まい")
 
 
@@ -166,7 +167,7 @@ def _after(record: Sequence[Unit], last: int, *, closes: bool) -> list[Edit]:
     end, after = record[last], record[last + 1]
     following = [unit.key for unit in record[last + 1 : last + 4]]
     stopped = any(stop in after.before for stop in STOPS)
-    found = []
+    found = _proviso(end, after) if stopped else []
     if not stopped and _negates(record, last + 1) and not any(c in after.before for c in ",;:-"):
         found.append(
             _doubt(f"{end.raw} {after.raw}", f'"{after.raw}" follows right after it in the record')
@@ -181,6 +182,8 @@ def _after(record: Sequence[Unit], last: int, *, closes: bool) -> list[Edit]:
                     f'it closes with a full stop where the record goes on with "{danger}"',
                 )
             )
+    if end.key == "수" and after.key.startswith(("있", "없")) and not stopped:
+        found.append(_doubt(f"{end.raw} {after.raw}", f'it is cut off before "{after.raw}"'))
     if end.key[:1].isdigit() and after.key in _SCALES:
         found.append(_doubt(f"{end.raw} {after.raw}", "the number goes on in the record"))
     if after.marker and after.glued and end.key in UNITS_OF_MEASURE:
@@ -191,11 +194,25 @@ def _after(record: Sequence[Unit], last: int, *, closes: bool) -> list[Edit]:
     return found
 
 
+def _proviso(end: Unit, after: Unit) -> list[Edit]:
+    """A Korean or Japanese sentence that the next one, its proviso (단서), takes back in part.
+
+    In a statute or a contract the two are one provision. An English sentence that opens with
+    "However", "Provided" or "Except" is left alone: an English proviso stands in the sentence
+    itself, behind a comma or a semicolon, where it is found; "However" opens any sentence that
+    turns, and to doubt each one before it would teach the reader to overlook the doubt.
+    """
+    if after.key not in _PROVISOS:
+        return []
+    why = f'the next sentence opens with "{after.raw}" and may take it back in part'
+    return [_doubt(f"{end.raw}{after.before}{after.raw}", why)]
+
+
 def _hidden(record: Sequence[Unit], last: int) -> list[Edit]:
     """Dots at the end that hide an exception: "may not withhold payment ..." [unless]."""
     end, after = record[last], record[last + 1]
     if any(stop in after.before for stop in STOPS):
-        return []
+        return _proviso(end, after)
     words = [unit.key for unit in record[last + 1 : last + 4] if not unit.key.isdigit()]
     danger = find_danger(words, groups=("condition",))
     if danger is None:

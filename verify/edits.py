@@ -204,6 +204,10 @@ def type_run(
             for k, unit in enumerate(record)
         ):
             return Edit(kind=EditKind.LAYOUT, record=held, reply="", why="footnote marker")
+        if len(record) == 1 and _maybe_marker(record[0], before, setting):
+            counted = before.raw if before else ""
+            why = f'the number at "{counted}" is a footnote marker or belongs to it'
+            return Edit(kind=EditKind.DOUBT, record=held, reply="", why=why)
         danger = find_danger([unit.key for unit in record])
         if setting.citations_omitted and danger is None and _CITATION.fullmatch(text):
             return Edit(kind=EditKind.DISCLOSED, record=held, reply="", why="citation left out")
@@ -214,7 +218,12 @@ def type_run(
             )  # fmt: skip
         return Edit(kind=EditKind.MATERIAL, record=held, reply="", why="")
     if len(quoted) == len(record) == 1 and _glued_marker(quoted[0], record[0], setting):
-        return Edit(kind=EditKind.LAYOUT, record=held, reply=said, why="footnote marker")
+        numbered = quoted[0].key in _COUNTED
+        why = (
+            f'"{held}": a footnote marker or a number of its own' if numbered else "footnote marker"
+        )
+        kind = EditKind.DOUBT if numbered else EditKind.LAYOUT
+        return Edit(kind=kind, record=held, reply=said, why=why)
     if bare(said) == bare(held):
         return Edit(kind=EditKind.DOUBT, record=held, reply=said, why="accents differ")
     if is_damage(quoted, record, is_word=setting.is_word):
@@ -239,7 +248,17 @@ def _glued_marker(quoted: Unit, record: Unit, setting: Setting) -> bool:
         and rest in setting.notes
         and len(quoted.key) >= 3
         and quoted.key.isalpha()
-        and quoted.key not in _COUNTED
+    )
+
+
+def _maybe_marker(unit: Unit, before: Unit | None, setting: Setting) -> bool:
+    """ "count.2" and "Act1", where the document has such a footnote: a marker, or its number."""
+    return (
+        before is not None
+        and before.key in _COUNTED
+        and len(before.key) >= 3
+        and unit.key in setting.notes
+        and (unit.marker or unit.glued)
     )
 
 
