@@ -28,7 +28,7 @@ class SetAside:
     """The document and its family: a message goes with its attachments."""
     answers: tuple[Answer, ...]
     turns_kept: bool
-    """Whether a legal hold kept the conversations in which it is quoted."""
+    """Whether a legal hold kept the conversations in which it is quoted, and steps made from it."""
 
 
 def claw_back(
@@ -48,7 +48,8 @@ def claw_back(
     members = quarantine(matter, document)
     answers = work.answers_from(members)
     held = hold_on(matter.folder) is not None
-    work.forget_words(members, () if held else [one.job for one in answers])
+    if not held:  # what a hold keeps is out of reach all the same: no list has the document
+        work.forget_words(members, [one.job for one in answers])
     shutil.rmtree(matter.folder / "slots", ignore_errors=True)  # they hold the prompts' tokens
     journal.seal(
         "document.quarantined",

@@ -2,7 +2,8 @@
 
 A hold is one small file in the matter's own folder, so that every program of the box sees it, and
 two entries in the audit journal. What deletes asks `refuse_if_held` first: closing the matter,
-forgetting a conversation, sweeping its jobs. The gateway deletes nothing at all.
+forgetting a conversation, sweeping its jobs. The gateway deletes nothing at all. Where a matter
+comes from a backup or from another box, `renewed` sees to it that its hold came too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import msgspec
 
 from protocol.errors import BadRequest, Conflict
 from protocol.ids import MatterId, UserName
+from worker import audit
 from worker.audit import Journal
 
 _FILE: Final = "hold.json"
@@ -79,6 +81,28 @@ def put_on(
         return standing
     hold = Hold(by=by, at=now, reason=" ".join(reason.split()))
     journal.seal("hold.set", by=by, through=through, now=now)
+    _write(folder, hold)
+    return hold
+
+
+def renewed(folder: Path, journal: Path) -> Hold | None:
+    """The hold on a matter that was unpacked: the one it has, else the one its journal still tells.
+
+    Args:
+        folder: The matter's folder.
+        journal: Its journal's file, already found whole.
+    """
+    if (standing := hold_on(folder)) is not None or not journal.exists():
+        return standing
+    told = [entry for entry in audit.read(journal) if entry.what in ("hold.set", "hold.lifted")]
+    if not told or told[-1].what == "hold.lifted":
+        return None
+    hold = Hold(by=told[-1].by, at=told[-1].at, reason="the journal tells of this hold")
+    _write(folder, hold)
+    return hold
+
+
+def _write(folder: Path, hold: Hold) -> None:
     part = folder / f".{_FILE}.part"
     handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(handle, "wb") as file:
@@ -87,7 +111,6 @@ def put_on(
         os.fsync(file.fileno())
     part.replace(folder / _FILE)
     _sync(folder)
-    return hold
 
 
 def lift_from(

@@ -149,3 +149,34 @@ def test_a_page_that_could_not_be_checked_is_read_only_when_admitted_and_never_g
     )
     assert found.items
     assert {item.verdict.value for item in found.items} == {"CHECK"}
+
+
+def test_under_a_hold_a_document_goes_out_of_reach_and_nothing_is_deleted(state):
+    answers_of(
+        state,
+        lambda house: house.ask("What does the Lease say about the security deposit?"),
+        lambda house: Summarize(matter=CODE, key=house.key()),
+    )
+    work = state / "matters" / CODE / "work.sqlite"
+    before = rows_of(work)
+    assert before["turns"]
+    assert typed(state, "matters", "hold", CODE, "--by", "kim", "--reason", "suit").exit_code == 0
+    done = typed(state, "documents", "quarantine", CODE, LEASE, "--by", "kim", "--json")
+    said = json.loads(done.stdout)
+    assert said["turns_kept"] is True
+    assert rows_of(work) == before
+    with OpenMatter(work.parent) as held:
+        assert said["documents"][0] not in {info.id for info in held.documents()}
+        assert list(held.originals.iterdir())
+    summary, found = answers_of(
+        state,
+        lambda house: Summarize(matter=CODE, key=house.key()),
+        lambda house: Find(matter=CODE, text="9,200 rentable", key=house.key()),
+    )
+    assert "rentable" not in summary.text
+    assert "No page says this." in found.text
+    places = [place for item in found.items for place in (*item.places, *item.also_in)]
+    assert not {place.document for place in places} & set(said["documents"])
+    typed(state, "documents", "release", CODE, LEASE, "--by", "kim")
+    with OpenMatter(work.parent) as held:
+        assert said["documents"][0] in {info.id for info in held.documents()}

@@ -16,6 +16,7 @@ from protocol.errors import Conflict, Damaged
 from protocol.ids import MatterId, UserName
 from worker import audit
 from worker.audit import Journal
+from worker.holds import renewed
 from worker.keeping.backup import AUDIT, BOX, SETTINGS
 from worker.keeping.copies import extract, file_sha256, sqlite_is_whole
 from worker.keeping.manifest import NAME, Manifest, check_parts, read_manifest
@@ -62,6 +63,7 @@ def restore(folder: Path, state: Path, *, now: dt.datetime) -> Restored:
         seal = file_sha256(folder / NAME)
         broken = {one.matter for one in manifest.journals if not one.whole}
         for code in sorted(set(manifest.matters) - broken):
+            renewed(fresh / "matters" / code, audit.path_of(fresh / "audit", MatterId(code)))
             Journal(fresh / "audit", MatterId(code)).seal(
                 "matter.restored", by=UserName("operator"), now=now, details={"backup": seal}
             )

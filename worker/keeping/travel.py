@@ -25,6 +25,7 @@ from protocol.ids import MatterId, UserName, matter_id
 from rag.matters import matters_in
 from worker import audit
 from worker.audit import Journal
+from worker.holds import renewed
 from worker.keeping.copies import (
     add_bytes,
     add_file,
@@ -153,6 +154,7 @@ def import_matter(source: Path, state: Path, *, now: dt.datetime, sha256: str = 
             journal.chmod(0o660)
         for name in (_LABEL, _JOBS):
             (fresh / name).unlink(missing_ok=True)
+        renewed(fresh, journal)
         (state / "matters").mkdir(mode=0o700, exist_ok=True)
         fresh.rename(state / "matters" / code)
     share_matter(state / "matters" / code)
