@@ -106,6 +106,7 @@ class Desk:
         task = asyncio.get_running_loop().create_task(self._guarded(doing))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: doing.close())  # cancelled before it began, it has not run
 
     def full(self, bound: Bound) -> bool:
         """Whether a channel may be shown words: a full server, and recorded consent."""

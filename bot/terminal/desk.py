@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
@@ -17,10 +18,10 @@ from textual.containers import Horizontal  # noqa: TID251 - the terminal's door
 from textual.content import Content  # noqa: TID251 - the terminal's door
 from textual.driver import Driver  # noqa: TID251 - the terminal's door
 from textual.widgets import Input, Static  # noqa: TID251 - the terminal's door
+from textual.worker import Worker  # noqa: TID251 - the terminal's door
 
-from bot import failures
+from bot import conversation, failures
 from bot.blocks import Piece, Tone, paragraph
-from bot.conversation import Worker
 from bot.look import Look
 from bot.outbox import Outbox
 from bot.terminal.channels import Channel, Shared
@@ -47,7 +48,7 @@ Ask = Callable[[str], Awaitable[str | None]]
 class Start(msgspec.Struct, frozen=True, kw_only=True):
     """What the app is started with."""
 
-    worker: Worker
+    worker: conversation.Worker
     outbox: Outbox
     look: Look
     user: str
@@ -279,9 +280,10 @@ class Desk(App[int]):
             except Exception as error:  # ours to mend: never a traceback, which may hold words
                 self._say_failure(Internal(f"this program failed ({type(error).__name__})"), entry)
 
-        self.run_worker(
-            guarded(), group=instead or "beside", exclusive=bool(instead), exit_on_error=False
+        running: Worker[None] = self.run_worker(
+            guarded, group=instead or "beside", exclusive=bool(instead), exit_on_error=False
         )
+        weakref.finalize(running, doing.close)  # cancelled before it began, it has not run
 
     def _say_failure(self, error: AppError, entry: Entry | None) -> None:
         blocks = failures.error_blocks(failures.error_value(error), self.look)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import json
 import shutil
 
@@ -12,6 +13,7 @@ import pytest
 from bench.guild_house import CHANNEL, OTHER, Mode, open_guild
 from bench.house import CODE, SAMPLE, read_matter
 from bot.guild.deliveries import Bound, Deliveries
+from bot.guild.desk import Desk
 from bot.guild.menu import CHECK
 from protocol.jobs import Documents, ListDocuments
 from worker.engine.scripted import Line
@@ -188,3 +190,20 @@ async def test_strict_orders_by_choices_and_buttons_and_looks_at_no_message(root
         inbox = root / "matters" / CODE / "inbox"
         assert not inbox.exists() or list(inbox.iterdir()) == []
         assert guild.trouble == []
+
+
+async def test_what_is_stopped_before_it_began_leaves_nothing_unawaited():
+    parts = dict.fromkeys(("line", "post", "store"), None)
+    rest = dict.fromkeys(("words", "look", "pace"), None)
+    desk = Desk(**parts, mode=Mode.FULL, **rest, trouble=[].append)
+    began = []
+
+    async def doing():
+        began.append(1)
+
+    made = doing()
+    desk.run(made)
+    await desk.stop()
+    assert inspect.getcoroutinestate(made) == inspect.CORO_CLOSED
+    assert began == []
+    assert not desk.busy

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import inspect
+
 import msgspec
 import pytest
 
@@ -268,3 +271,20 @@ async def test_the_head_says_that_no_model_answers_until_one_does(desk_of, worke
         worker.results[ask.Health] = ask.HealthIs(parts={"board A": ("ok", "ready")})
         desk._look_at_engines()
         await settle(pilot, lambda: "replies from the record alone" not in seen(pilot))
+
+
+async def test_what_gives_way_before_it_began_leaves_nothing_unawaited(desk_of, worker):
+    desk = desk_of(worker)
+    async with desk.run_test(size=(80, 24)) as pilot:
+        done = []
+
+        async def doing(number):
+            done.append(number)
+
+        first = doing(1)
+        desk.spawn(first, instead="one")
+        desk.spawn(doing(2), instead="one")
+        await settle(pilot, lambda: done)
+        gc.collect()
+        await settle(pilot, lambda: inspect.getcoroutinestate(first) == inspect.CORO_CLOSED)
+        assert done == [2]
