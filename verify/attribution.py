@@ -199,7 +199,9 @@ def _named_around(
     if not turn.who or turn.who.casefold() in UNNAMED:
         return None
     titles = [(t.start, t.end) for t in exact_titles(reply, record.infos)]
-    people = people_around(reply, span, titles, record.titled(match.document))
+    people = people_around(
+        reply, span, titles, record.titled(match.document), record.folded(match.document).holds
+    )
     if not people or any(same_person(who, turn.who) for who in people):
         return None
     return Objection(

@@ -7,7 +7,7 @@ document prints who speaks and the reply names people there, one of them must be
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from verify.namelists import COMMON_CAPITALS
@@ -23,17 +23,21 @@ _LABEL: Final = re.compile(
     r"[\"“„«「『'‘]?\Z"
 )
 _OTHER_WORDS: Final = re.compile(
-    r"\basked (?:“[^“”\n]*”|\"[^\"\n]*\"|«[^«»\n]*»|„[^„“”\n]*[“”])"
-    r"|“[^“”\n]{12,}[.?!…]”|\"[^\"\n]{12,}[.?!…]\"|«[^«»\n]{12,}[.?!…]\s?»"
+    r"“(?P<curly>[^“”\n]{12,}[.?!…])”|\"(?P<straight>[^\"\n]{12,}[.?!…])\""
+    r"|«(?P<angled>[^«»\n]{12,}[.?!…])\s?»"
 )
-"""Other whole sentences that the same line or row quotes, and the question an answer follows: whom
-the record's own words name there does not speak here."""
+"""Other whole sentences quoted in the same line or row, such as the question an answer follows.
+Where they are the document's own words, whom they name does not speak here."""
 _BEFORE: Final = 240
 _AFTER: Final = 80
 
 
 def people_around(
-    reply: str, span: tuple[int, int], titles: Sequence[tuple[int, int]], titled: Collection[str]
+    reply: str,
+    span: tuple[int, int],
+    titles: Sequence[tuple[int, int]],
+    titled: Collection[str],
+    holds: Callable[[str], bool],
 ) -> tuple[str, ...]:
     """The people of the quotation's own sentence or row, a label right before it alone.
 
@@ -42,6 +46,8 @@ def people_around(
         span: The quotation in it; ``titles`` are stretches that name documents.
         titled: What `titled_words` gives for the document; a bare capitalised word is a person
             where the document gives it a title.
+        holds: Whether words stand in the document; other quotations that do not are read as the
+            reply's own words.
     """
     masked = reply
     for a, b in titles:
@@ -49,15 +55,22 @@ def people_around(
     line = masked.rfind("\n", 0, span[0]) + 1
     stop = masked.find("\n", span[1])
     stop = len(masked) if stop < 0 else stop
-    masked = _without_others(masked, line, max(line, span[0] - 1))
-    masked = _without_others(masked, min(span[1] + 1, stop), stop)
+    masked = _without_others(masked, line, max(line, span[0] - 1), holds)
+    masked = _without_others(masked, min(span[1] + 1, stop), stop, holds)
     start = max(line, sentence_start(masked, span[0], max(line, span[0] - _BEFORE)))
     before = masked[start : span[0]]
     label = _LABEL.search(before)
     if label and _is_person(label["who"], titled):
         return (label["who"],)
     limit = min(stop, span[1] + _AFTER)
-    after = masked[span[1] : sentence_end(masked, span[1], limit)]
+    end = sentence_end(masked, span[1], limit)
+    after = masked[span[1] : end]
+    own = reply[start : span[0]] + reply[span[1] : end]
+    if not re.search(r"\w", own) and not reply[end:].lstrip().startswith(("(", "[")):
+        # Marks alone: the sentence before them says whose words they are.
+        low = max(line, start - _BEFORE)
+        low = sentence_start(masked, len(masked[:start].rstrip('"”» ')) - 1, low)
+        before = masked[low : span[0]]
     found = [
         match["who"]
         for piece in (before, re.split(r"[“\"„«「]", after)[0])
@@ -77,13 +90,14 @@ def titled_words(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _without_others(text: str, low: int, high: int) -> str:
-    """The text with the other quoted sentences between two of its characters blanked."""
-    return (
-        text[:low]
-        + _OTHER_WORDS.sub(lambda match: " " * len(match.group()), text[low:high])
-        + text[high:]
-    )
+def _without_others(text: str, low: int, high: int, holds: Callable[[str], bool]) -> str:
+    """The text with the document's other quoted sentences between two of its characters blanked."""
+
+    def blank(match: re.Match[str]) -> str:
+        words = match["curly"] or match["straight"] or match["angled"]
+        return " " * len(match.group()) if holds(words) else match.group()
+
+    return text[:low] + _OTHER_WORDS.sub(blank, text[low:high]) + text[high:]
 
 
 def _is_person(word: str, titled: Collection[str]) -> bool:

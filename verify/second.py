@@ -76,6 +76,11 @@ class FoldedText:
                 self._made[kind] = fold(self._text, line_numbers=kind[0], markers=kind[1])
             yield self._made[kind]
 
+    def holds(self, quoted: str) -> bool:
+        """Whether the words stand in a row anywhere in this document."""
+        words = fold(quoted)
+        return bool(words.strip()) and any(words in form for form in self._forms())
+
     def agrees(self, quoted: str, *, share: float, jumps: int) -> bool:
         """Whether the quoted words stand in this document, in order.
 
