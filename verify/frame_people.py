@@ -71,6 +71,8 @@ def people_around(
         low = max(line, start - _BEFORE)
         low = sentence_start(masked, len(masked[:start].rstrip('"”» ')) - 1, low)
         before = masked[low : span[0]]
+        if not re.search(r"\w", before):
+            before = _heading_above(masked, line)
     found = [
         match["who"]
         for piece in (before, re.split(r"[“\"„«「]", after)[0])
@@ -88,6 +90,14 @@ def titled_words(text: str) -> frozenset[str]:
         parts = match["who"].split("-")
         found.update("-".join(parts[:end]) for end in range(1, len(parts) + 1))
     return frozenset(found)
+
+
+def _heading_above(text: str, line: int) -> str:
+    """The line above one that holds marks alone, where it is a heading or leads to it."""
+    above = text[max(0, line - _BEFORE) : line].rstrip()
+    last = above[above.rfind("\n") + 1 :].strip()
+    heads = last.startswith(("#", "*", "_", "|")) or last.rstrip("*_").endswith(":")
+    return last if heads else ""
 
 
 def _without_others(text: str, low: int, high: int, holds: Callable[[str], bool]) -> str:
