@@ -53,8 +53,10 @@ from rag.embedding import Embedder, ModelEmbedder, default_model_folder
 from rag.reranking import CrossEncoderReranker, Reranker
 from worker.anchors import anchored
 from worker.app_boards import open_board, start_board
+from worker.app_boxes import Boxes, open_line
 from worker.audit import SEAL_TAG
 from worker.boards.declared import load_declared
+from worker.boxes import LEND
 from worker.config import Settings
 from worker.engine import State
 from worker.handlers import Office
@@ -63,10 +65,10 @@ from worker.handlers.edit import Edits
 from worker.handlers.look import Look
 from worker.handlers.operate import Operate
 from worker.handlers.place import Place
-from worker.handlers.work import Work
+from worker.handlers.work import Work as Handled
 from worker.heads import Heads
 from worker.holds import held_matters
-from worker.jobs import JobQueue, Lease, open_queue
+from worker.jobs import JobQueue, Lease, Work
 from worker.jobs.runner import Runner
 from worker.keeping.migrations import refuse_unfit
 from worker.logs import Log
@@ -156,6 +158,7 @@ class App:
         self._boards: dict[str, Board] = {}
         self._proofs: dict[str, Proof] = {}
         self._starts: list[asyncio.Task[None]] = []
+        self._boxes: Boxes
         self._queue: JobQueue | None = None
         self._guard: Guard | None = None
 
@@ -176,7 +179,7 @@ class App:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         run = settings.run()
         async with contextlib.AsyncExitStack() as stack:
-            queue = open_queue(settings.state / "queue.sqlite", utc_now)
+            queue = open_line(settings, utc_now)
             self._queue = queue
             stack.push_async_callback(queue.close)
             shelf = Shelf(matters_folder(settings))
@@ -186,15 +189,18 @@ class App:
                 self._boards[board.name] = open_board(settings, board, run, shelf, heads, queue)
                 self._proofs[board.name] = Proof(self._boards[board.name].engine)
                 stack.push_async_callback(self._boards[board.name].engine.stop)
+            own = dict(self._boards)
+            boxes = self._boxes = Boxes(settings, run, utc_now)
+            self._boards |= await boxes.open(own, queue, stack)
             stack.push_async_callback(self._end_starts)
             office = Office(shelf=shelf, queue=queue, audit=settings.state / "audit", now=utc_now)
             rates = Rates()
             pipeline = self._pipeline(queue, shelf, rates)
-            runner = self._runner(queue, shelf, pipeline)
+            runner = self._runner(queue, shelf, boxes.work(pipeline.work))
             guard = self._guard = Guard(
                 settings.state,
                 load_declared(boards_path(settings)),
-                settings.board_settings(),
+                (*settings.board_settings(), *boxes.far),
                 queue,
                 now=utc_now,
                 watch=settings.watch_boards,
@@ -208,8 +214,7 @@ class App:
             await server.start()
             stack.push_async_callback(server.stop)
             self._starts = [
-                asyncio.create_task(start_board(name, board))
-                for name, board in self._boards.items()
+                asyncio.create_task(start_board(name, board)) for name, board in own.items()
             ]
             self._starts += [
                 asyncio.create_task(board.ahead.run())
@@ -221,6 +226,7 @@ class App:
             stack.push_async_callback(guard.close)
             await guard.start(runner.give_back)
             await runner.start()
+            await boxes.bring_home(queue)
             stack.push_async_callback(runner.shut_down)
             yield self
 
@@ -265,22 +271,25 @@ class App:
             paused=paused,
         )
 
-    def _runner(self, queue: JobQueue, shelf: Shelf, pipeline: Pipeline) -> Runner:
+    def _runner(self, queue: JobQueue, shelf: Shelf, work: Work) -> Runner:
         async def idle(name: str) -> None:
             board = self._boards[name]
             async with board.aside():
                 await board.engine.wait_idle(_IDLE_S)
 
         async def keep_failure(lease: Lease, error: ErrorValue) -> None:
+            if lease.kind == LEND:
+                return  # of another box's matter nothing is kept here
             async with shelf.use(lease.matter) as held:
                 held.work.put_note(lease.job, _FAILURE, msgspec.json.encode(error).decode())
 
         places = {board.name: board.slots for board in self.settings.board_settings()}
-        return Runner(queue, places, pipeline.work, idle=idle, keep_failure=keep_failure)
+        places |= self._boxes.places
+        return Runner(queue, places, work, idle=idle, keep_failure=keep_failure)
 
     def _handlers(self, office: Office, queue: JobQueue, guard: Guard, rates: Rates) -> Handlers:
-        placing = Placing(Router(self.settings), queue)
-        work = Work(office, placing)
+        placing = Placing(Router(self.settings), queue, self._boxes.out)
+        work = Handled(office, placing)
         look = Look(office, self.health)
         gate = Gate(office)
         place = Place(office)
@@ -341,7 +350,7 @@ class App:
             state, detail = _HEALTH[health.state], health.detail or health.state.value
             if state == "ok" and board.ahead and board.ahead.alert:
                 state, detail = "degraded", board.ahead.alert
-            if prove and health.state is State.READY:
+            if prove and name in self._proofs and health.state is State.READY:
                 proof = await self._proofs[name].give()
                 state, detail = proof if proof[0] != "ok" or state == "ok" else (state, detail)
             parts[f"board {name}"] = (state, detail)

@@ -19,10 +19,12 @@ import platformdirs
 
 from protocol.errors import BadRequest
 from protocol.record import DateOrder
+from worker.box_settings import BoxSettings, OtherBoxSettings
 from worker.engine import EngineSettings
 
 _PREFIX: Final = "SECONDCHAIR_"
-_TABLES: Final = frozenset({"boards", "roles", "tools"})  # tables and lists: in the file only
+# Tables and lists: in the file only.
+_TABLES: Final = frozenset({"boards", "roles", "tools", "box", "other_box"})
 
 
 def _default_state() -> Path:
@@ -99,6 +101,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Earlier turns of a conversation that are context, never evidence."""
     keep_jobs_days: int = 90
     """How long ended jobs stay in the queue's list; answers stay with the matter."""
+    box: BoxSettings | None = None
+    """This box among the firm's: its name, and what may leave it. None means it is alone."""
+    other_box: tuple[OtherBoxSettings, ...] = ()
+    """One table for each box that may word replies for this one."""
 
     def board_settings(self) -> tuple[EngineSettings, ...]:
         """The boards, with the one default board where none is configured."""

@@ -100,6 +100,9 @@ class Board:
     ahead: ReadAhead | None = None
     """Reads records into the engine between jobs; None where the model only orders sentences."""
 
+    away: bool = False
+    """Whether it is another box: it words replies, and is no reader and no helper beside."""
+
     def aside(self) -> contextlib.AbstractAsyncContextManager[None]:
         """Nothing is read ahead on this board until the block ends."""
         return self.ahead.aside() if self.ahead else contextlib.nullcontext()
@@ -194,6 +197,8 @@ class Pipeline:
         return completed(answer)
 
     def _reader(self, writer: str) -> Colleague | None:
+        if self._boards[writer].away:
+            return None
         name = self._router.reader_for(writer).name
         if name == writer or name not in self._boards:
             return None
@@ -215,7 +220,9 @@ class Pipeline:
         return tuple(
             self._colleague(name)
             for name, board in self._boards.items()
-            if name != own and not is_extractive(self._settings, board.billion_parameters)
+            if name != own
+            and not board.away
+            and not is_extractive(self._settings, board.billion_parameters)
         )
 
     async def _queue_ms(self, context: JobContext) -> float:

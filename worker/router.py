@@ -97,15 +97,22 @@ class Router:
         )
         return (first, *twins)
 
-    def place(self, kind: str, lines: Sequence[BoardInfo], last: str | None = None) -> Choice:
+    def place(
+        self,
+        kind: str,
+        lines: Sequence[BoardInfo],
+        last: str | None = None,
+        more: Sequence[str] = (),
+    ) -> Choice:
         """The board for a new job, by the lines as they are now.
 
         Args:
             kind: The job's.
             lines: Every board as the queue sees it.
             last: The board that answered the job's matter last.
+            more: Boards on other boxes that may do it as well.
         """
-        able = self.able(kind)
+        able = (*self.able(kind), *more)
         if len(able) == 1:
             return self.board_for(kind)
         return shortest(able, {line.name: line for line in lines}, last)

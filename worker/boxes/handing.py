@@ -94,12 +94,14 @@ class HandOff:
 
     async def health(self) -> Health:
         own = await self._own.health()
-        if own.state in (State.READY, State.BUSY):
+        if self._own_first and own.state in (State.READY, State.BUSY):
             return own
         for engine in self._others:
             health = await engine.health()
             if health.state in (State.READY, State.BUSY):
                 return Health(state=health.state, detail="another box works for this one")
+        if not self._own_first and own.state in (State.READY, State.BUSY):
+            return Health(state=own.state, detail="the other box is away: our own engine works")
         return own
 
     @property

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from worker.checks import Check, State, run_checks
+from worker.checks_boxes import box_checks
 from worker.cli import loaded
 
 _SIGN = {State.OK: "[green]✔ ok[/]", State.WARN: "[yellow]≈ look[/]", State.FAIL: "[red]✘ fail[/]"}
@@ -20,7 +21,8 @@ _SIGN = {State.OK: "[green]✔ ok[/]", State.WARN: "[yellow]≈ look[/]", State.
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
     """Say what works, what does not, and what to do. Exit 1 when something fails."""
-    checks = list(run_checks(loaded(ctx)))
+    given = loaded(ctx)
+    checks = [*run_checks(given), *box_checks(given.settings)]
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(checks), indent=1))
     else:

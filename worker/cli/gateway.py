@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from pathlib import Path
 
 import click
 
 from worker import logs, notify
+from worker.box_settings import way_socket
 from worker.cli import settings_of
 from worker.cli.until import until_ended
 from worker.config import Settings
 from worker.gateway import DropSettings, GatewaySettings
+from worker.gateway.boxes import BoxWay, OtherBox
 from worker.gateway.listener import Gateway
 
 SOCKET = "worker.sock"
+LENDER = "lender.sock"
 PORT_FILE = "gateway.port"
 """In the run folder: the port in use, for those that configured port 0."""
 
@@ -28,7 +32,22 @@ def gateway_settings(settings: Settings) -> GatewaySettings:
         host_keys=host_keys(settings.state),
         users=settings.state / "registry" / "users.toml",
         worker=settings.run_of_worker() / SOCKET,
+        lender=settings.run_of_worker() / LENDER if settings.box and settings.box.lends else None,
         drop=DropSettings(matters=settings.state / "matters", audit=settings.state / "audit"),
+    )
+
+
+def ways(settings: Settings) -> tuple[OtherBox, ...]:
+    """The ways to the other boxes, which this gateway keeps open for the worker."""
+    return tuple(
+        OtherBox(
+            host=other.host,
+            port=other.port,
+            key=other.key,
+            known_hosts=other.known_hosts,
+            socket=way_socket(other, settings.run_of_worker()),
+        )
+        for other in settings.other_box
     )
 
 
@@ -50,7 +69,10 @@ def command(ctx: click.Context, leash: bool) -> None:
     ours = run.stat().st_uid == os.getuid()  # a gateway with a user of its own only reads there
 
     async def main() -> None:
-        async with Gateway(gateway_settings(settings)).open() as gateway:
+        async with contextlib.AsyncExitStack() as stack:
+            gateway = await stack.enter_async_context(Gateway(gateway_settings(settings)).open())
+            for way in ways(settings):
+                await stack.enter_async_context(BoxWay(way).open())
             if ours:
                 (run / PORT_FILE).write_text(f"{gateway.port}\n", "ascii")
             notify.ready()

@@ -31,6 +31,7 @@ from protocol.jobs import (
 )
 from rag.coverage import coverage
 from rag.ingest import ledger
+from worker.boxes import LEND
 from worker.handlers import Office
 from worker.holds import refuse_if_held
 from worker.service import Caller
@@ -62,6 +63,7 @@ class Look:
         """The newest jobs with their review state."""
         most = max(1, min(request.most, _MOST_JOBS))
         jobs = await self._office.queue.jobs(request.matter, most)
+        jobs = tuple(job for job in jobs if job.kind != LEND)  # calls on another box of this line
         async with self._office.shelf.use(request.matter) as held:
             return Jobs(jobs=tuple(_with_review(held, job) for job in jobs))
 

@@ -133,6 +133,16 @@ class SharedQueue(Keeper):
         self._bells.ring(topics or self._bells.topics())
 
 
+def reachable(conninfo: str) -> None:
+    """Nothing when the database answers; it is not changed.
+
+    Raises:
+        Unavailable: It is away or refuses.
+    """
+    with translated():
+        connect(conninfo, "public").close()
+
+
 class _Listener:
     """A thread that hears the notices of the database and passes them to the loop."""
 

@@ -19,6 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from protocol.errors import Internal
+from worker.box_settings import BoxSettings, OtherBoxSettings
 from worker.config import Settings, load
 from worker.engine import EngineSettings
 
@@ -31,6 +32,21 @@ _WIDTH: Final = 100
 _BOARDS: Final = """\
 # One table a board: a model pinned to a set of cards. Without any there is one board, named A.
 """
+_BOX: Final = """\
+# Several boxes: this one's name, and what may leave it. Without this part the box is alone.
+"""
+_OTHER: Final = """\
+# One table for each box that may word replies for this one, over SSH from gateway to gateway.
+"""
+_A: Final = EngineSettings(name="A")
+_ONE: Final = BoxSettings(name="one")
+_TWO: Final = OtherBoxSettings(
+    name="two",
+    host="192.0.2.2",
+    key=Path("/etc/secondchair/box.key"),
+    known_hosts=Path("/etc/secondchair/two.known_hosts"),
+)
+_NONE: Final = Path("\0")
 _DELETE: Final = chr(127)
 
 
@@ -41,8 +57,13 @@ def as_explained_toml(settings: Settings) -> str:
         Internal: It would not load back as the same settings.
     """
     defaults = msgspec.structs.replace(Settings(), state=Path("\0"))  # state is always written
-    parts = [_HEAD, *_keys(settings, defaults, skip=("boards",)), _BOARDS]
-    parts += [_board(board) for board in settings.boards] or [_board_example()]
+    parts = [_HEAD, *_keys(settings, defaults, skip=("boards", "box", "other_box"))]
+    parts += [_BOARDS, *([_board(board) for board in settings.boards] or [_example(_board(_A))])]
+    parts += [_BOX, _box(settings.box) if settings.box else _example(_box(_ONE))]
+    parts += [
+        _OTHER,
+        *([_other(other) for other in settings.other_box] or [_example(_other(_TWO))]),
+    ]
     return "\n".join(parts)
 
 
@@ -105,9 +126,18 @@ def _board(board: EngineSettings) -> str:
     return "\n".join(["[[boards]]", *_keys(board, defaults, skip=())])
 
 
-def _board_example() -> str:
+def _box(box: BoxSettings) -> str:
+    return "\n".join(["[box]", *_keys(box, BoxSettings(name="\0"), skip=())])
+
+
+def _other(other: OtherBoxSettings) -> str:
+    none = OtherBoxSettings(name="\0", host="\0", key=_NONE, known_hosts=_NONE)
+    return "\n".join(["[[other_box]]", *_keys(other, none, skip=())])
+
+
+def _example(text: str) -> str:
     """The same keys, all commented out."""
-    lines = _board(EngineSettings(name="A")).splitlines()
+    lines = text.splitlines()
     return "\n".join(line if line.startswith("#") or not line else f"# {line}" for line in lines)
 
 

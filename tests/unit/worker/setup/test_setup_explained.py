@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol.record import DateOrder
+from worker.box_settings import BoxSettings, OtherBoxSettings
 from worker.config import Settings, load
 from worker.engine import EngineSettings
 from worker.setup.explained import as_explained_toml, sentences_of, write_explained
@@ -27,6 +28,25 @@ BOARDS = st.builds(
     floor_tokens_per_s=st.floats(0, 1e6),
     self_test=st.booleans(),
 )
+CODES = st.from_regex(r"[a-z]{1,8}", fullmatch=True)
+BOX = st.builds(
+    BoxSettings,
+    name=CODES,
+    lends=TEXT,
+    leaving=st.lists(TEXT, max_size=2).map(tuple),
+    staying=st.lists(TEXT, max_size=2).map(tuple),
+    queue_file=st.none() | PATHS,
+)
+OTHER_BOX = st.builds(
+    OtherBoxSettings,
+    name=CODES,
+    host=TEXT,
+    port=st.integers(0, 65535),
+    key=PATHS,
+    known_hosts=PATHS,
+    calls=st.integers(1, 9),
+    socket=st.none() | PATHS,
+)
 SETTINGS = st.builds(
     Settings,
     state=PATHS,
@@ -36,6 +56,8 @@ SETTINGS = st.builds(
     gateway_uids=st.lists(st.integers(0, 2**31), max_size=3).map(tuple),
     date_order=st.sampled_from(DateOrder),
     boards=st.lists(BOARDS, max_size=2).map(tuple),
+    box=st.none() | BOX,
+    other_box=st.lists(OTHER_BOX, max_size=2).map(tuple),
     extractive_below_billion=st.floats(0, 1e3),
     second_reading=st.booleans(),
 )
@@ -50,7 +72,7 @@ def test_whatever_is_set_comes_back(tmp_path_factory, wanted):
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("kind", [Settings, EngineSettings])
+@pytest.mark.parametrize("kind", [Settings, EngineSettings, BoxSettings, OtherBoxSettings])
 def test_every_key_has_a_sentence(kind):
     said = sentences_of(kind)
     assert set(said) == set(kind.__struct_fields__)
@@ -60,7 +82,12 @@ def test_every_key_has_a_sentence(kind):
 def test_every_key_stands_in_the_file_with_its_sentence():
     text = as_explained_toml(Settings(state=Path("/srv/state")))
     flat = " ".join(line.removeprefix("# ") for line in text.splitlines())
-    for kind, but in ((Settings, {"boards"}), (EngineSettings, set())):
+    for kind, but in (
+        (Settings, {"boards", "box", "other_box"}),
+        (EngineSettings, set()),
+        (BoxSettings, set()),
+        (OtherBoxSettings, set()),
+    ):
         for name, said in sentences_of(kind).items():
             if name not in but:
                 assert f"{name} = " in text
