@@ -23,6 +23,7 @@ from protocol.record import DocumentInfo
 from rag.coverage import coverage
 from worker import prompts
 from worker.deliverables import Colleague, Desk, Draft
+from worker.deliverables.pace import Pace
 from worker.deliverables.quotations import put_in_quotations
 from worker.deliverables.wording import line
 from worker.deliverables.writing import write
@@ -73,27 +74,39 @@ async def _all(desk: Desk, documents: Sequence[DocumentInfo], most: int) -> list
     """
     parts: dict[int, tuple[str, str]] = {}
     todo = list(reversed(range(len(documents))))
+    pace = Pace()
+    busy = 1
+
+    def rest_s() -> float | None:
+        return pace.rest_s(sum(max(1, documents[at].pages) for at in todo), busy)
 
     async def work(at_desk: Desk, *, own: bool) -> None:
         while todo:
             at = todo.pop()
             try:
-                parts[at] = await _remembered(at_desk, documents[at], most)
+                parts[at] = await _remembered(at_desk, documents[at], most, pace)
             except Unavailable:
                 todo.append(at)
                 if own:
                     raise
                 return
             await desk.context.say(
-                Progress(stage=Stage.RETRIEVING, done=len(parts), total=len(documents))
+                Progress(
+                    stage=Stage.RETRIEVING, done=len(parts), total=len(documents), eta_s=rest_s()
+                )
             )
             if own:
-                await desk.context.breathe()
+                await desk.context.breathe(rest_s())
 
     async def help_out(helper: Colleague) -> None:
+        nonlocal busy
         if await helper.ready():
             async with helper.aside():
-                await work(desk.at(helper), own=False)
+                busy += 1
+                try:
+                    await work(desk.at(helper), own=False)
+                finally:
+                    busy -= 1
 
     helpers = () if desk.extractive else desk.helpers
     tasks = [asyncio.create_task(help_out(one)) for one in helpers]
@@ -108,7 +121,7 @@ async def _all(desk: Desk, documents: Sequence[DocumentInfo], most: int) -> list
     return [parts[at] for at in range(len(documents))]
 
 
-async def _remembered(desk: Desk, info: DocumentInfo, most: int) -> tuple[str, str]:
+async def _remembered(desk: Desk, info: DocumentInfo, most: int, pace: Pace) -> tuple[str, str]:
     """A document's part, made once per job: after a crash or a parking it is read back.
 
     The step remembers the text version it was made from; the words lie in the matter's file.
@@ -117,7 +130,9 @@ async def _remembered(desk: Desk, info: DocumentInfo, most: int) -> tuple[str, s
     work, job = desk.matter.work, desk.context.job
 
     async def make_part() -> dict[str, str]:
+        began = time.perf_counter()
         work.put_note(job, name, msgspec.json.encode(await _one(desk, info, most)).decode())
+        pace.made(info.pages, time.perf_counter() - began)
         return {"text_sha256": info.text_sha256}
 
     await desk.context.step(name, make_part)
