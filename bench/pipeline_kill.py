@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+import re
 import subprocess
 import sys
 import time
@@ -61,8 +62,8 @@ def kills_of_a_summary(root: Path, pages: int, kills: int, seed: int) -> dict[st
         answer = work.answer(told[1])  # type: ignore[arg-type]
     finally:
         work.close()
-    titles = [line[2:10] for line in answer.text.splitlines() if line.startswith("- part ")]
-    heads = Counter(title for title, _ in itertools.groupby(titles))  # a part is a run of lines
+    named = re.findall(r"\bof part (\d+)\b", answer.text)  # as every sentence of the folder says
+    heads = Counter(number for number, _ in itertools.groupby(named))  # a part is a run of them
     return {
         "kills": hits,
         "covered": answer.coverage.pages_read,

@@ -126,11 +126,13 @@ INSERT INTO job (
     %(request_sha256)s, %(answer_sha256)s, %(last_seq)s, %(told_place)s
 )
 ON CONFLICT (id) DO UPDATE SET
+    board = excluded.board,
     weight_s = excluded.weight_s,
     state = excluded.state,
     attempts = excluded.attempts,
     turn = excluded.turn,
     crashes = excluded.crashes,
+    arrived = excluded.arrived,
     waiting_ms = excluded.waiting_ms,
     expected_ms = excluded.expected_ms,
     ended_ms = excluded.ended_ms,

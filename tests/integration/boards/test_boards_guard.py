@@ -389,6 +389,7 @@ async def test_top_draws_again_and_again_and_waits_for_a_worker_that_is_away(hou
             await _drawn(ours, "the worker is not running")
             child.send_signal(signal.SIGINT)
             async with asyncio.timeout(PATIENCE_S):
+                await _read_out(ours)
                 assert await child.wait() == 0
         finally:
             if child.returncode is None:
@@ -403,6 +404,13 @@ async def _drawn(terminal, words):
     async with asyncio.timeout(PATIENCE_S):
         while words not in seen:
             seen += (await asyncio.to_thread(os.read, terminal, 65536)).decode("utf-8", "replace")
+
+
+async def _read_out(terminal):
+    """Reads until the last holder has left: one who is not read from cannot say its last words."""
+    with contextlib.suppress(OSError):  # how a terminal says so
+        while await asyncio.to_thread(os.read, terminal, 65536):
+            pass
 
 
 async def _read(house):
