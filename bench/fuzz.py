@@ -55,7 +55,10 @@ class Fuzzer:
         self.record = OpenRecord(DictSource(documents))
         self._titles = {name: title for name, (title, _) in documents.items()}
         self._names = sorted(name for name in documents if len(documents[name][1]) > 4_000)
-        self._plain = {name: _forms(text) for name, (_, text) in documents.items()}
+        self._plain = {
+            name: (*_forms(text), f" {_plain(self._body(name))} ")
+            for name, (_, text) in documents.items()
+        }
         words = {w for _, text in documents.values() for w in re.findall(r"\b[a-z]{4,12}\b", text)}
         self._vocabulary = tuple(sorted(words))
 
@@ -120,6 +123,12 @@ class Fuzzer:
             foreign=tuple(foreign),
             vocabulary=self._vocabulary,
         )
+
+    def _body(self, name: str) -> str:
+        """A document read on over its pages, as the samples are drawn."""
+        layout = self.record.layout(DocumentId(name))
+        lines = (line for line in layout.lines if line.region is Region.BODY)
+        return " ".join(layout.text[line.content : line.end] for line in lines)
 
     def _run(self, name: str, size: int, margin: int = 0) -> list[str] | None:
         """Words of one document as a person would copy them: lines joined, numbers left out."""

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from verify.danger import find_danger, is_negation
 from verify.edits import UNITS_OF_MEASURE, Edit, EditKind, Setting, is_marker
+from verify.layout import TEXT_REGIONS, Region
 from verify.quotation import Quotation
 from verify.tokens import Unit
 
@@ -30,6 +32,9 @@ _LEADS: Final = frozenset(
 """Words that, right before a statement, keep it from being one."""
 _THAT: Final = frozenset({"that", "dass", "que"})
 STOPS: Final = (".", "!", "?")
+_CLAUSE_ENDS: Final = frozenset(".!?,;:")
+_FAR: Final = 300
+"""Units on either side that are looked at: a page's footnotes and furniture lie among them."""
 _REACH: Final = 6
 """Words before a quotation in which a frame that turns it round may stand."""
 _FRAME: Final = re.compile(
@@ -84,16 +89,50 @@ def edge_edits(
         closes: A full stop stands inside the closing mark.
     """
     found: list[Edit] = []
-    if first > 0 and 0 not in quotation.gaps:
-        found += _before(record, text, first)
-    if last + 1 < len(record) and len(quotation.words) not in quotation.gaps:
-        found += _after(record, last, closes=closes)
-    elif last + 1 < len(record):
-        found += _hidden(record, last)
+    flow, start, end = _flow(record, first, last)
+    if start > 0 and 0 not in quotation.gaps:
+        found += _before(flow, text, start)
+    if end + 1 < len(flow) and len(quotation.words) not in quotation.gaps:
+        found += _after(flow, end, closes=closes)
+    elif end + 1 < len(flow):
+        found += _hidden(flow, end)
     for at in (first, last + 1):
         if 0 < at < len(record):
             found += _torn(record, at, setting)
     return found
+
+
+def _flow(record: Sequence[Unit], first: int, last: int) -> tuple[list[Unit], int, int]:
+    """The quotation and the words around it as one reads on, and where it begins and ends there.
+
+    Outside it, furniture is passed over, and footnotes where the quotation is none: a "never" may
+    be the last word of the page before. Of the marks at such a seam those that end a clause stay.
+    """
+    flow: list[Unit] = []
+    start = end = 0
+    seam: str | None = None
+    for at in range(max(0, first - _FAR), min(len(record), last + 1 + _FAR)):
+        unit = record[at]
+        edge = record[first] if at < first else record[last]
+        if not first <= at <= last and _is_beside(unit, edge):
+            seam = unit.before if seam is None else seam
+            continue
+        if at == first:
+            start = len(flow)
+        if at == last:
+            end = len(flow)
+        if seam is not None:
+            ends = "".join(mark for mark in seam if mark in _CLAUSE_ENDS)
+            unit, seam = replace(unit, before=ends, glued=False), None
+        flow.append(unit)
+    return flow, start, end
+
+
+def _is_beside(unit: Unit, edge: Unit) -> bool:
+    """Whether a unit stands on the page but not in the run of text of which ``edge`` is a part."""
+    if unit.region in TEXT_REGIONS or unit.region is edge.region:
+        return False
+    return unit.region is not Region.FOOTNOTE or edge.region in TEXT_REGIONS
 
 
 def _doubt(record: str, why: str) -> Edit:

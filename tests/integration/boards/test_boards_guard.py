@@ -378,6 +378,8 @@ async def test_top_draws_again_and_again_and_waits_for_a_worker_that_is_away(hou
             stderr=theirs,
             env={**os.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "40"},
             start_new_session=True,
+            # A suite that runs in a shell's background hands on that Ctrl-C is to be ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         os.close(theirs)
         try:
