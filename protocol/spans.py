@@ -36,13 +36,6 @@ def contains(outer: SourceSpan, inner: SourceSpan) -> bool:
     return same and outer.start <= inner.start and inner.end <= outer.end
 
 
-def overlap_chars(a: SourceSpan, b: SourceSpan) -> int:
-    """How many characters two spans share; 0 in different documents."""
-    if a.document != b.document:
-        return 0
-    return max(0, min(a.end, b.end) - max(a.start, b.start))
-
-
 def shift(span: SourceSpan, by_chars: int, *, page: int) -> SourceSpan:
     """The span moved by ``by_chars``; the caller knows on which page it then starts.
 

@@ -23,6 +23,7 @@ from verify.record import OpenRecord
 from verify.resolve import resolve
 from verify.speakers import UNNAMED, Speakers, Turn, Voice, same_person
 from verify.titles import exact_titles
+from verify.versions import other_version
 
 _NOBODY: Final = frozenset(
     "he she they it we i you who this that court counsel witness deponent plaintiff defendant "
@@ -71,11 +72,24 @@ def object_to(
             _place(match, said, reply, record),
             _speaker(match, said, reply, span, record),
             _voice(match, reply, span[0], record),
+            _version(match, reply, span[0], record),
         )
         if objection
     ]
     found.sort(key=lambda objection: objection.verdict is not Verdict.MISATTRIBUTED)
     return found[0] if found else None
+
+
+def _version(match: Match, reply: str, at: int, record: OpenRecord) -> Objection | None:
+    info = next(info for info in record.infos if info.id == match.document)
+    titles = [(t.start, t.end) for t in exact_titles(reply, record.infos)]
+    said = other_version(reply, at, titles, info.title, record.layout(match.document).text)
+    if not said:
+        return None
+    return Objection(
+        verdict=Verdict.CHECK,
+        reason=f'the reply says "{said}"; {info.title}, where the words stand, does not say so',
+    )
 
 
 def _place(match: Match, said: Attribution, reply: str, record: OpenRecord) -> Objection | None:

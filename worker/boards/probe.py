@@ -190,12 +190,3 @@ class Probe:
             reason="the program that reads the cards ended without an answer",
             next_step="run `python -m worker.boards.reader 1` by hand to see why",
         )
-
-
-async def survey_once(environment: Mapping[str, str] | None = None) -> Survey | Trouble:
-    """One survey by a child of its own, for commands."""
-    probe = Probe(environment=environment)
-    try:
-        return await probe.survey()
-    finally:
-        await probe.close()
