@@ -28,6 +28,7 @@ def main() -> int:
     parser.add_argument("--full", action="store_true", help="the issue's sizes; may take an hour")
     parser.add_argument("--data", help="folder with verify/, retrieval/, files/")
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--part", action="append", default=[], help="only this one; repeatable")
     own = parser.add_argument_group("models of the operator, for rag_table")
     own.add_argument("--model", action="append", default=[], type=Path, help="a folder; repeatable")
     own.add_argument("--question-prefix", default="", help='what they want first, as "query: "')
@@ -35,12 +36,18 @@ def main() -> int:
     own.add_argument("--reranker", type=Path, help="folder of a cross-encoder")
     own.add_argument("--device", default="cpu", help="where they run: cpu, cuda, cuda:1")
     given = parser.parse_args()
+    bench = importlib.import_module(f"bench.{given.name}")
+    parts: tuple[str, ...] = getattr(bench, "PARTS", ())
+    if unknown := sorted(set(given.part) - set(parts)):
+        has = f"its parts are {', '.join(parts)}" if parts else "it has no parts"
+        parser.error(f"{given.name} has no part {', '.join(unknown)}; {has}")
     started = time.time()
-    result: Result = importlib.import_module(f"bench.{given.name}").run(
+    result: Result = bench.run(
         Arguments(
             full=given.full,
             data=data_folder(given.data),
             seed=given.seed,
+            parts=frozenset(given.part),
             models=tuple(given.model),
             prefixes=(given.question_prefix, given.passage_prefix),
             reranker=given.reranker,

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ class Arguments:
     data: Path | None
     """The folder with ``verify/``, ``retrieval/``, ``files/``; None where there is none."""
     seed: int
+    parts: frozenset[str] = frozenset()
+    """Only these parts of a bench that has parts; empty for all."""
     models: tuple[Path, ...] = ()
     """The operator's embedding models (sentence-transformers) to measure beside the bundled one."""
     prefixes: tuple[str, str] = ("", "")
@@ -32,6 +35,13 @@ class Arguments:
     reranker: Path | None = None
     """A cross-encoder of the operator."""
     device: str = "cpu"
+
+    def wants(self, part: str) -> bool:
+        """Whether a part is to run; one that does is named on stderr, as a sign of life."""
+        if self.parts and part not in self.parts:
+            return False
+        print(f"{time.strftime('%H:%M:%S')} {part}", file=sys.stderr, flush=True)
+        return True
 
 
 @dataclass(kw_only=True)

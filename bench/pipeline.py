@@ -38,6 +38,9 @@ _ROUNDS: Final = 5
 _OURS: Final = ("retrieving_ms", "checking_ms")
 
 
+PARTS: Final = ("planted", "gate", "audit", "attacks", "kills", "size", "embedder", "ssh")
+
+
 def run(args: Arguments) -> Result:
     """Runs every part; what must hold and does not makes the bench fail."""
     result = Result(figures={})
@@ -45,13 +48,13 @@ def run(args: Arguments) -> Result:
         asyncio.run(_run(args, Path(folder), result))
     figures = result.figures
     result.failed = bool(
-        figures["false_green"]
-        or figures["gate_escapes"]
-        or figures["attack_successes"]
-        or not figures["attack_successes_defences_off"]
-        or figures["audit_changes"] != figures["audit_changes_found"]
-        or figures["planted"] != figures["planted_found"]
-        or figures["pages_twice"]
+        figures.get("false_green")
+        or figures.get("gate_escapes")
+        or figures.get("attack_successes")
+        or not figures.get("attack_successes_defences_off", 1)
+        or figures.get("audit_changes") != figures.get("audit_changes_found")
+        or figures.get("planted") != figures.get("planted_found")
+        or figures.get("pages_twice")
         or figures.get("ssh_false_green")
         or figures.get("ssh_planted") != figures.get("ssh_planted_found")
     )
@@ -59,7 +62,26 @@ def run(args: Arguments) -> Result:
 
 
 async def _run(args: Arguments, folder: Path, result: Result) -> None:
-    sample = folder / "sample"
+    if args.wants("planted"):
+        await _planted(folder / "sample", result)
+    if args.wants("gate"):
+        await _gate(args, folder / "gate", result)
+    if args.wants("audit"):
+        made, seen = gate.changed_bytes(folder / "audit", 12, 16 if args.full else 2, args.seed)
+        result.figures |= {"audit_changes": made, "audit_changes_found": seen}
+    if args.wants("attacks"):
+        await _attacked(folder / "hostile", result)
+    if args.wants("kills"):
+        await _killed(args, folder / "kills", result)
+    if args.wants("size"):
+        await _at_size(args, folder / "large", result)
+    if args.wants("embedder"):
+        await _with_embedder(folder / "embedded", result)
+    if args.wants("ssh"):
+        await _over_ssh(result)
+
+
+async def _planted(sample: Path, result: Result) -> None:
     read_matter(sample, SAMPLE)
     async with open_house(sample) as house:
         rows, false_green, false_supported = await planted.against_key(house)
@@ -71,22 +93,23 @@ async def _run(args: Arguments, folder: Path, result: Result) -> None:
             "false_supported": false_supported,
         }
         result.figures |= await _ours(house, result)
-    async with open_house(sample) as house:
+
+
+async def _gate(args: Arguments, folder: Path, result: Result) -> None:
+    read_matter(folder, SAMPLE)
+    async with open_house(folder) as house:
         sequences = 10_000 if args.full else 1_000
         escaped, found = await gate.escapes(house, sequences, args.seed)
         result.rows += found
         result.figures |= {"gate_sequences": sequences, "gate_escapes": escaped}
-    made, seen = gate.changed_bytes(folder / "audit", 12, 16 if args.full else 2, args.seed)
-    result.figures |= {"audit_changes": made, "audit_changes_found": seen}
-    await _attacked(folder / "hostile", result)
+
+
+async def _killed(args: Arguments, folder: Path, result: Result) -> None:
     pages = 300
-    told = await asyncio.to_thread(kills_of_a_summary, folder / "kills", pages, 3, args.seed)
+    told = await asyncio.to_thread(kills_of_a_summary, folder, pages, 3, args.seed)
     result.rows.append({"part": "kills", **told})
     result.figures |= {"kills": told["kills"], "pages_twice": told["pages_twice"]}
     result.figures |= {"kill_pages_covered": told["covered"], "kill_pages": pages}
-    await _at_size(args, folder / "large", result)
-    await _with_embedder(folder / "embedded", result)
-    await _over_ssh(result)
 
 
 async def _at_size(args: Arguments, folder: Path, result: Result) -> None:

@@ -28,6 +28,7 @@ from rag.pool import EmbedderPool
 from rag.reranking import LateInteraction
 
 BUNDLED = HERE / "data"
+PARTS = ("quality", "loaders", "kills", "growth", "fuzz")
 
 
 def run(arguments: Arguments) -> Result:
@@ -36,17 +37,19 @@ def run(arguments: Arguments) -> Result:
     data = arguments.data or BUNDLED
     if arguments.data is None:
         result.notes.append("no data folder given: the small set under bench/data was used")
-    parts: dict[str, Callable[[Arguments, Path, Path, Result], None]] = {
-        "quality": _quality,
-        "loaders": _loaders,
-        "kills": _kills,
-        "growth": _growth,
-        "fuzz": _fuzz,
-    }
-    for name, part in parts.items():
+    works: tuple[Callable[[Arguments, Path, Path, Result], None], ...] = (
+        _quality,
+        _loaders,
+        _kills,
+        _growth,
+        _fuzz,
+    )
+    for name, work in zip(PARTS, works, strict=True):
+        if not arguments.wants(name):
+            continue
         with tempfile.TemporaryDirectory(prefix="secondchair-bench-") as scratch:
             try:
-                part(arguments, data, Path(scratch), result)
+                work(arguments, data, Path(scratch), result)
             except (AppError, RuntimeError) as error:
                 result.notes.append(f"{name}: not measured: {error}")
                 result.failed = True
