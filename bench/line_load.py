@@ -56,7 +56,7 @@ class Window:
         async with asyncio.timeout(within_s):
             while word not in seen:
                 data = await self._process.stdout.read(65536)
-                assert data, "the window closed"
+                assert data, f"the window closed after {seen[-300:]!r}"
                 seen += data
         return time.perf_counter() - start
 
@@ -67,8 +67,10 @@ class Window:
         await self.until(key)
         return (time.perf_counter() - start) * 1e3
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        """Waits until its program has ended: a connection may hold only so many."""
         self._process.close()
+        await self._process.wait_closed()
 
 
 async def measure(box: Box, sessions: int) -> dict[str, float | int]:
@@ -107,7 +109,7 @@ async def measure(box: Box, sessions: int) -> dict[str, float | int]:
         done = await asyncio.gather(*follows, return_exceptions=True)
         assert all(isinstance(each, asyncio.CancelledError) for each in done), "jobs ended too soon"
         for window in windows:
-            window.close()
+            await window.close()
     return {
         "echo_p50_ms": round(statistics.median(echoes), 2),
         "echo_p99_ms": round(_p(echoes, 0.99), 2),

@@ -177,7 +177,7 @@ async def _first_paints(box: Box, runs: int) -> tuple[list[float], list[float]]:
                 window = await Window.open(conn)
                 await window.until(word)
                 paints[word].append((time.perf_counter() - start) * 1e3)
-                window.close()
+                await window.close()
     return paints[b"M-B3NC"], paints[b"READY"]
 
 
