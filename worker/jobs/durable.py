@@ -15,22 +15,18 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final, TypeVar
-
-import msgspec
 
 from protocol.errors import Damaged, Unavailable
 from protocol.ids import JobId, MatterId, new_job_id
 from worker.jobs import Clock, MakeId
 from worker.jobs.acts import Acts
 from worker.jobs.keeper import Keeper
-from worker.jobs.rows import BoardRow, EventRow, JobRow
+from worker.jobs.rows import JobRow
+from worker.jobs.sql_store import Hook, SqlStore, load_statements
 
 T = TypeVar("T")
-Hook = Callable[[str], None]
-"""Called with ``act:before`` and ``act:after`` around every commit; tests end the process there."""
 
 _APPLICATION_ID: Final = 0x53434A51  # "SCJQ": tells our file from any other SQLite file
 _VERSION: Final = 1
@@ -38,7 +34,7 @@ _BUSY_MS: Final = 2000
 """How long a write waits for a reader that is in the way (a backup), in ms."""
 
 
-class SqliteStore:
+class SqliteStore(SqlStore):
     """Rows in one SQLite file. To be used from one thread."""
 
     def __init__(self, connection: sqlite3.Connection, hook: Hook) -> None:
@@ -59,65 +55,12 @@ class SqliteStore:
             raise
         self._hook(f"{name}:after")
 
-    def job(self, job: JobId) -> JobRow | None:
-        return self._one(JobRow, "job", id=job)
-
-    def job_of_key(self, key_sha256: str) -> JobRow | None:
-        return self._one(JobRow, "job_of_key", key_sha256=key_sha256)
-
     def jobs_of(self, matter: MatterId, most: int | None) -> list[JobRow]:
         return self._all(JobRow, "jobs_of", matter=matter, most=-1 if most is None else most)
-
-    def waiting(self, board: str) -> list[JobRow]:
-        return self._all(JobRow, "waiting", board=board)
-
-    def running(self, board: str | None) -> list[JobRow]:
-        if board is None:
-            return self._all(JobRow, "running")
-        return self._all(JobRow, "running_on", board=board)
-
-    def ended(self, before_ms: int) -> list[JobId]:
-        return [JobId(row["id"]) for row in self._run("ended", before_ms=before_ms)]
-
-    def put_job(self, row: JobRow) -> None:
-        self._run("put_job", **msgspec.to_builtins(row))
 
     def delete_jobs(self, jobs: list[JobId]) -> None:
         for statement in ("delete_events", "delete_steps", "delete_job"):
             self._db.executemany(self._sql[statement], [{"id": job} for job in jobs])
-
-    def events(self, job: JobId, after: int) -> list[EventRow]:
-        rows = self._run("events", job=job, after=after)
-        return [EventRow(seq=row["seq"], at_ms=row["at_ms"], body=row["body"]) for row in rows]
-
-    def add_event(self, job: JobId, row: EventRow) -> None:
-        self._run("add_event", job=job, seq=row.seq, at_ms=row.at_ms, body=row.body)
-
-    def step(self, job: JobId, name: str) -> bytes | None:
-        row = self._run("step", job=job, name=name).fetchone()
-        return None if row is None else bytes(row["value"])
-
-    def put_step(self, job: JobId, name: str, value: bytes) -> None:
-        self._run("put_step", job=job, name=name, value=value)
-
-    def board(self, name: str) -> BoardRow | None:
-        return self._one(BoardRow, "board", name=name)
-
-    def boards(self) -> list[BoardRow]:
-        return self._all(BoardRow, "boards")
-
-    def put_board(self, row: BoardRow) -> None:
-        self._run("put_board", **msgspec.to_builtins(row))
-
-    def last_turns(self, board: str) -> dict[MatterId, int]:
-        rows = self._run("last_turns", board=board)
-        return {MatterId(row["matter"]): row["tick"] for row in rows}
-
-    def put_turn(self, board: str, matter: MatterId, tick: int) -> None:
-        self._run("put_turn", board=board, matter=matter, tick=tick)
-
-    def forget_turns(self, matter: MatterId) -> None:
-        self._run("forget_turns", matter=matter)
 
     def tidy(self) -> None:
         """Moves the log into the file and cuts it to nothing; deleted bytes are zeroed there."""
@@ -128,14 +71,6 @@ class SqliteStore:
 
     def _run(self, statement: str, **values: Any) -> sqlite3.Cursor:
         return self._db.execute(self._sql[statement], values)
-
-    def _one(self, kind: type[T], statement: str, **values: Any) -> T | None:
-        row = self._run(statement, **values).fetchone()
-        return None if row is None else msgspec.convert(dict(row), kind, strict=False)
-
-    def _all(self, kind: type[T], statement: str, **values: Any) -> list[T]:
-        rows = self._run(statement, **values).fetchall()
-        return [msgspec.convert(dict(row), kind, strict=False) for row in rows]
 
 
 class DurableQueue(Keeper):
@@ -202,9 +137,7 @@ class DurableQueue(Keeper):
 
 def statements() -> dict[str, str]:
     """The statements of ``queries.sql`` by name."""
-    text = resources.files("worker.jobs").joinpath("queries.sql").read_text("utf-8")
-    parts = text.split("-- name: ")[1:]
-    return {part.split("\n", 1)[0].strip(): part.split("\n", 1)[1].strip() for part in parts}
+    return load_statements("queries.sql")
 
 
 def _lock(path: Path) -> int:

@@ -21,7 +21,8 @@ from worker.jobs import Clock, Lease, MakeId, wordless
 from worker.jobs.acts import Acts
 from worker.jobs.keeper import Keeper
 from worker.jobs.rows import from_ms
-from worker.jobs.shared_store import Hook, PostgresStore, connect, translated
+from worker.jobs.shared_store import PostgresStore, connect, translated
+from worker.jobs.sql_store import Hook
 from worker.logs import Log
 
 T = TypeVar("T")

@@ -10,23 +10,18 @@ for another in a ring. Whoever reads for a write locks what it reads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib import resources
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-import msgspec
 import psycopg  # noqa: TID251
 from psycopg import sql  # noqa: TID251
 from psycopg.rows import DictRow, dict_row  # noqa: TID251
 
 from protocol.errors import Damaged, Unavailable
 from protocol.ids import JobId, MatterId
-from worker.jobs.rows import BoardRow, EventRow, JobRow
-
-T = TypeVar("T")
-Hook = Callable[[str], None]
-"""Called with ``act:before`` and ``act:after`` around every commit; tests end the process there."""
+from worker.jobs.rows import JobRow
+from worker.jobs.sql_store import Hook, SqlStore, load_statements
 
 VERSION: Final = 1
 OF_ONE_JOB: Final = frozenset({"say", "step", "beat"})
@@ -39,7 +34,7 @@ _SETTINGS: Final = (
 )
 
 
-class PostgresStore:
+class PostgresStore(SqlStore):
     """Keeps `worker.jobs.rows.Store` over one connection. To be used from one thread.
 
     Args:
@@ -113,67 +108,12 @@ class PostgresStore:
 
     # --- the rows ---
 
-    def job(self, job: JobId) -> JobRow | None:
-        return self._one(JobRow, "job", id=job)
-
-    def job_of_key(self, key_sha256: str) -> JobRow | None:
-        return self._one(JobRow, "job_of_key", key_sha256=key_sha256)
-
     def jobs_of(self, matter: MatterId, most: int | None) -> list[JobRow]:
         return self._all(JobRow, "jobs_of", matter=matter, most=most)
-
-    def waiting(self, board: str) -> list[JobRow]:
-        return self._all(JobRow, "waiting", board=board)
-
-    def running(self, board: str | None) -> list[JobRow]:
-        if board is None:
-            return self._all(JobRow, "running")
-        return self._all(JobRow, "running_on", board=board)
-
-    def ended(self, before_ms: int) -> list[JobId]:
-        return [JobId(row["id"]) for row in self._run("ended", before_ms=before_ms)]
-
-    def put_job(self, row: JobRow) -> None:
-        self._run("put_job", **msgspec.to_builtins(row))
 
     def delete_jobs(self, jobs: list[JobId]) -> None:
         for statement in ("delete_events", "delete_steps", "delete_jobs"):
             self._run(statement, ids=list(jobs))
-
-    def events(self, job: JobId, after: int) -> list[EventRow]:
-        return [
-            EventRow(seq=row["seq"], at_ms=row["at_ms"], body=bytes(row["body"]))
-            for row in self._run("events", job=job, after=after)
-        ]
-
-    def add_event(self, job: JobId, row: EventRow) -> None:
-        self._run("add_event", job=job, seq=row.seq, at_ms=row.at_ms, body=row.body)
-
-    def step(self, job: JobId, name: str) -> bytes | None:
-        row = self._run("step", job=job, name=name).fetchone()
-        return None if row is None else bytes(row["value"])
-
-    def put_step(self, job: JobId, name: str, value: bytes) -> None:
-        self._run("put_step", job=job, name=name, value=value)
-
-    def board(self, name: str) -> BoardRow | None:
-        return self._one(BoardRow, "board", name=name)
-
-    def boards(self) -> list[BoardRow]:
-        return self._all(BoardRow, "boards")
-
-    def put_board(self, row: BoardRow) -> None:
-        self._run("put_board", **msgspec.to_builtins(row))
-
-    def last_turns(self, board: str) -> dict[MatterId, int]:
-        rows = self._run("last_turns", board=board)
-        return {MatterId(row["matter"]): row["tick"] for row in rows}
-
-    def put_turn(self, board: str, matter: MatterId, tick: int) -> None:
-        self._run("put_turn", board=board, matter=matter, tick=tick)
-
-    def forget_turns(self, matter: MatterId) -> None:
-        self._run("forget_turns", matter=matter)
 
     def tidy(self) -> None:
         """Nothing: the server reuses the room of deleted rows in its own time. What may lie there
@@ -191,6 +131,8 @@ class PostgresStore:
     # --- within ---
 
     def _run(self, statement: str, **values: Any) -> psycopg.Cursor[DictRow]:
+        if self._writing and (locking := f"{statement} for update") in self._sql:
+            statement = locking  # jobs that are read inside a write are locked to its end
         if not self._writing and not self._looking:
             self._db.execute(self._sql["look"])
             self._looking = True
@@ -200,18 +142,6 @@ class PostgresStore:
         row = self._run(statement, **values).fetchone()
         assert row is not None
         return row
-
-    def _one(self, kind: type[T], statement: str, **values: Any) -> T | None:
-        row = self._run(self._for_write(kind, statement), **values).fetchone()
-        return None if row is None else msgspec.convert(row, kind)
-
-    def _all(self, kind: type[T], statement: str, **values: Any) -> list[T]:
-        rows = self._run(self._for_write(kind, statement), **values).fetchall()
-        return [msgspec.convert(row, kind) for row in rows]
-
-    def _for_write(self, kind: type[Any], statement: str) -> str:
-        """Jobs that are read inside a write are locked to its end."""
-        return f"{statement} for update" if self._writing and kind is JobRow else statement
 
     def _end_look(self) -> None:
         if self._looking:
@@ -260,9 +190,7 @@ def connect(conninfo: str, schema: str) -> psycopg.Connection[DictRow]:
 
 def statements() -> dict[str, Any]:
     """The statements of ``shared.sql`` by name; those that read jobs also as they lock them."""
-    text = resources.files("worker.jobs").joinpath("shared.sql").read_text("utf-8")
-    parts = text.split("-- name: ")[1:]
-    named = {part.split("\n", 1)[0].strip(): part.split("\n", 1)[1].strip() for part in parts}
+    named: dict[str, Any] = dict(load_statements("shared.sql"))
     for name, statement in list(named.items()):
         if statement.partition("\n")[2].startswith("SELECT * FROM job"):
             named[f"{name} for update"] = statement.rstrip(";") + " FOR UPDATE;"

@@ -17,6 +17,7 @@ from protocol.errors import AppError, Conflict, Damaged, Unavailable
 from protocol.events import Completed, Words
 from worker.jobs import JobQueue, NewJob, open_queue
 from worker.jobs.durable import DurableQueue, statements
+from worker.jobs.sql_store import load_statements
 from worker.jobs.testing import HandClock, new_job
 
 clock = HandClock()
@@ -274,9 +275,13 @@ async def test_an_act_whose_caller_left_is_finished_and_rings(tmp_path: Path) ->
 # --- the statements ---
 
 
-def test_every_statement_is_used_and_described() -> None:
-    source = Path(sys.modules["worker.jobs.durable"].__file__ or "").read_text("utf-8")
-    for name, statement in statements().items():
+@pytest.mark.parametrize(
+    ("file", "keeper"), [("queries.sql", "durable.py"), ("shared.sql", "shared_store.py")]
+)
+def test_every_statement_is_used_and_described(file: str, keeper: str) -> None:
+    folder = Path(sys.modules["worker.jobs"].__file__ or "").parent
+    source = (folder / keeper).read_text("utf-8") + (folder / "sql_store.py").read_text("utf-8")
+    for name, statement in load_statements(file).items():
         assert f'"{name}"' in source or f"'{name}'" in source, name
         assert statement.startswith("-- "), name
         assert "DEFAULT" not in statement
