@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import click
+import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
-from protocol.errors import BadRequest, NotFound
+from protocol.errors import AppError, BadRequest, NotFound
 from worker.boards.model_file import read_header
 from worker.cli import settings_of
 from worker.engine.builds import build_notes
-from worker.engine.model_pull import model_name, offered_bytes, pull_model
+from worker.engine.model_pull import Offer, offer, pull_model
 from worker.engine.models import (
     ModelFile,
     add_model,
@@ -25,6 +29,7 @@ from worker.engine.models import (
     list_models,
     recorded_sha256,
     remove_model,
+    unfinished,
 )
 
 
@@ -46,23 +51,26 @@ def _show(model: ModelFile) -> str:
 @click.pass_context
 def list_(ctx: click.Context, as_json: bool) -> None:
     """The models of this box, with what their headers say."""
-    rows = []
-    for model in list_models(_folder(ctx)):
-        header = read_header(_folder(ctx) / model.name)
-        rows.append(
-            {
-                "name": model.name,
-                "size_bytes": model.size_bytes,
-                "sha256": model.sha256,
-                "architecture": header.architecture,
-                "parameters": header.parameters,
-            }
-        )
-        if not as_json:
-            billion = header.parameters / 1e9
-            click.echo(f"{_show(model)}  {header.architecture}  {billion:.2f} B parameters")
+    found = [(model, _said(_folder(ctx) / model.name)) for model in list_models(_folder(ctx))]
     if as_json:
-        click.echo(json.dumps(rows))
+        click.echo(json.dumps([msgspec.structs.asdict(model) | said for model, said in found]))
+        return
+    for model, said in found:
+        billion = said["parameters"] / 1e9
+        what = said["damaged"] or f"{said['architecture']}  {billion:.2f} B parameters"
+        click.echo(f"{_show(model)}  {what}")
+    for part in unfinished(_folder(ctx)):
+        click.echo(f"{part.name}  not whole: {part.size_bytes / 1e9:.2f} GB came; pull it again")
+
+
+def _said(path: Path) -> dict[str, Any]:
+    """What a model's header says, or why it cannot be read."""
+    try:
+        header = read_header(path)
+    except AppError as error:
+        return {"architecture": "", "parameters": 0, "damaged": error.message}
+    said = {"architecture": header.architecture, "parameters": header.parameters}
+    return said | {"damaged": ""}
 
 
 @command.command(epilog="Example: secondchair-worker models add ~/Model-Q8_0.gguf")
@@ -82,19 +90,33 @@ def add(ctx: click.Context, file: Path, sha256: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_context
 def pull(ctx: click.Context, url: str, sha256: str, yes: bool) -> None:
-    """Fetch a model from URL. The only command that leaves this machine."""
+    """Fetch a model from URL. The only command that leaves this machine.
+
+    A line that was cut loses nothing: the same command goes on where it stopped.
+    """
     console = Console(stderr=True)
-    name, size = model_name(url), offered_bytes(url)
-    console.print(f"{name}, {size / 1e9:.2f} GB, from {url}", soft_wrap=True, highlight=False)
+    offered = offer(url, _folder(ctx), sha256)
+    for line in _told(offered, url):
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
     if not yes:
         if not sys.stdin.isatty():
             raise BadRequest("nothing was fetched: nobody was asked", next_step="add --yes")
         click.confirm("Fetch it?", abort=True, err=True)
     columns = (BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as shown:
-        task = shown.add_task(name, total=size or None)
+        task = shown.add_task(offered.name, total=offered.size_bytes or None)
         model = pull_model(url, _folder(ctx), sha256, lambda more: shown.advance(task, more))
     click.echo(_show(model))
+
+
+def _told(offered: Offer, url: str) -> Iterator[str]:
+    """What will be fetched, from where, and how much of it is here."""
+    size = f"{offered.size_bytes / 1e9:.2f} GB" if offered.size_bytes else "of unknown size"
+    yield f"{offered.name}, {size}, from {url}"
+    if offered.host != urlsplit(url).hostname:
+        yield f"  which leads on to {offered.host}"
+    if offered.here_bytes:
+        yield f"  {offered.here_bytes / 1e9:.2f} GB of it are here from an earlier try"
 
 
 @command.command(epilog="Example: secondchair-worker models verify")
@@ -120,7 +142,7 @@ def verify(ctx: click.Context, names: tuple[str, ...]) -> None:
 @click.argument("name")
 @click.pass_context
 def remove(ctx: click.Context, name: str) -> None:
-    """Delete the model NAME from this box."""
+    """Delete the model NAME from this box, whole or not."""
     remove_model(name, _folder(ctx))
     click.echo(f"{name}: removed")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import re
 import shutil
 from pathlib import Path
 
@@ -86,6 +87,14 @@ def list_models(folder: Path) -> tuple[ModelFile, ...]:
     )
 
 
+def unfinished(folder: Path) -> tuple[ModelFile, ...]:
+    """What came of models whose fetching or copying did not end, with the size so far."""
+    return tuple(
+        ModelFile(name=_whole_name(path), size_bytes=path.stat().st_size)
+        for path in sorted(folder.glob("*.part"))
+    )
+
+
 def recorded_sha256(path: Path) -> str:
     """The hash that stands beside a model; empty when none does."""
     try:
@@ -101,6 +110,7 @@ def add_model(source: Path, folder: Path, sha256: str = "") -> ModelFile:
         NotFound: There is no such file.
         Damaged: It is not a GGUF file, or not the one of the hash given.
         Conflict: Another file of this name is there.
+        Unavailable: It could not be copied; nothing of it is left.
     """
     found = verify_model(source, sha256)
     target = folder / source.name
@@ -108,9 +118,14 @@ def add_model(source: Path, folder: Path, sha256: str = "") -> ModelFile:
         if file_sha256(target) == found.sha256:
             return found
         raise Conflict("another model of this name is there", next_step="remove it first")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     part = target.with_suffix(".part")
-    shutil.copyfile(source, part)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.copyfile(source, part)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        said = error.strerror or "it cannot be written"
+        raise Unavailable(f"the model could not be copied: {said}") from error
     keep_model(part, target, found.sha256)
     return found
 
@@ -132,16 +147,17 @@ def keep_model(part: Path, target: Path, sha256: str) -> ModelFile:
 
 
 def remove_model(name: str, folder: Path) -> None:
-    """Delete a model of the folder.
+    """Delete a model of the folder, and what came of one that was not fetched to its end.
 
     Raises:
         NotFound: There is none of this name.
     """
     path = folder / name
-    if Path(name).name != name or not path.is_file():
+    parts = [part for part in folder.glob("*.part") if _whole_name(part) == name]
+    if Path(name).name != name or not (path.is_file() or parts):
         raise NotFound("there is no such model")
-    path.unlink()
-    _note(path).unlink(missing_ok=True)
+    for gone in (path, _note(path), *parts):
+        gone.unlink(missing_ok=True)
 
 
 def verify_model(path: Path, sha256: str) -> ModelFile:
@@ -165,6 +181,11 @@ def verify_model(path: Path, sha256: str) -> ModelFile:
 def _is_gguf(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(4) == GGUF_MAGIC
+
+
+def _whole_name(part: Path) -> str:
+    """The model's name of an unfinished file: ``NAME.part`` copied, ``NAME.HASH.part`` fetched."""
+    return re.sub(r"(\.[0-9a-f]{16})?\.part$", ".gguf", part.name)
 
 
 def _note(path: Path) -> Path:
