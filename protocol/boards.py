@@ -52,6 +52,12 @@ class BoardState(msgspec.Struct, frozen=True, kw_only=True):
     """The same over the last twenty."""
     replies: int = 0
     """Replies a model wrote on it since the worker started."""
+    drafted_tokens: int = 0
+    """Tokens that speculation proposed for the last twenty; 0 without speculation."""
+    accepted_tokens: int = 0
+    """Of these, the ones the model agreed with."""
+    notes: tuple[str, ...] = ()
+    """What its engine leaves off and why: "slot files off: the model has ..."."""
 
 
 class BoardNotice(msgspec.Struct, frozen=True, kw_only=True):

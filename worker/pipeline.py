@@ -26,6 +26,7 @@ from protocol.answers import (
     Claim,
     Finding,
     ItemKind,
+    Provenance,
     ReviewState,
     SentenceClass,
     Table,
@@ -125,14 +126,14 @@ class Pipeline:
         settings: Settings,
         job: Callable[[Any], Awaitable[Job]],
         now: Callable[[], dt.datetime],
-        on_reply: Callable[[Timings], None] = lambda _: None,
+        on_reply: Callable[[Timings, Provenance], None] = lambda *_: None,
         paused: Callable[[str], Awaitable[bool]] = _never,
     ) -> None:
         """Joins the parts.
 
         Args:
             paused: Whether somebody holds a board: then no other board's job asks it either.
-            on_reply: Told where the time of every reply went; it must not fail.
+            on_reply: Told where the time of every reply went and who made it; it must not fail.
         """
         self._on_reply = on_reply
         self._shelf = shelf
@@ -188,7 +189,7 @@ class Pipeline:
             await desk.stage(Stage.CHECKING)
             answer = await self._checked(context, held, draft, queue_ms, started)
             held.work.put_answer(answer)
-            self._on_reply(answer.timings)
+            self._on_reply(answer.timings, answer.provenance)
             held.work.drop_parts(context.job)
             if isinstance(request, Ask):
                 held.work.put_turn(context.job, request.conversation, request.question, answer.text)

@@ -36,6 +36,9 @@ _REFUSED_VARIABLES = ("GGML_CUDA_P2P", "LLAMA_SERVER_SLOTS_DEBUG")
 """The first turns peer copies on by its mere presence, even as "0", and across PCIe with an IOMMU
 they may corrupt output silently; the second makes the server show prompts."""
 
+_FLAGS_BY_NAME = "LLAMA_ARG_"
+"""A server takes a flag from a variable of such a name, too: there nothing would check it."""
+
 _KEPT_LINES = 80
 
 _REASONS = (
@@ -71,6 +74,12 @@ def scrubbed_environment(added: Mapping[str, str]) -> dict[str, str]:
     for name in _REFUSED_VARIABLES:
         if name in added:
             raise BadRequest(f"the engine's environment must not hold {name}, whatever its value")
+    for name in added:
+        if name.startswith(_FLAGS_BY_NAME):
+            raise BadRequest(
+                f"the engine's environment must not hold {name}",
+                next_step="give it among the board's flags, where it is checked",
+            )
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     return {**kept, **added}
 

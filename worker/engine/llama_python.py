@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from protocol.errors import Unavailable
-from worker.engine import EngineSettings
+from worker.engine import Capabilities, EngineSettings
 from worker.engine.llama_server import LlamaServer
 from worker.engine.supervisor import Supervised
 
@@ -32,6 +33,13 @@ class LlamaPython(LlamaServer):
             )
         )
 
+        self._left_off = tuple(_left_off(settings))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        can = super().capabilities
+        return msgspec.structs.replace(can, notes=(*can.notes, *self._left_off))
+
     def _program(self) -> list[str]:
         self._binary()
         return [sys.executable, "-P", str(Path(__file__).with_name("llama_python_server.py"))]
@@ -45,6 +53,16 @@ class LlamaPython(LlamaServer):
             "llama-cpp-python is not installed",
             next_step='pip install "secondchair[llama-python]", or choose engine = "llama_server"',
         )
+
+
+def _left_off(settings: EngineSettings) -> Iterator[str]:
+    """What the settings ask for and this keeper cannot do."""
+    if settings.slots > 1:
+        yield "one slot: llama-cpp-python works on one request at a time"
+    if settings.slot_files:
+        yield "slot files off: not with llama-cpp-python"
+    if settings.speculation != "none":
+        yield "speculation off: not with llama-cpp-python"
 
 
 def supervised_llama_python(settings: EngineSettings) -> Supervised:

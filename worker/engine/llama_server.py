@@ -34,6 +34,7 @@ from worker.engine import (
     bundled_model,
 )
 from worker.engine.asking import most_tokens, read_only, refuse_bad_limits
+from worker.engine.build_help import read_help
 from worker.engine.calls import Calls
 from worker.engine.child import Child
 from worker.engine.fit import refuse_if_too_long
@@ -41,7 +42,6 @@ from worker.engine.llama_http import LlamaHttp
 from worker.engine.models import file_sha256, verify_model
 from worker.engine.run_folder import RunFolder
 from worker.engine.server_flags import (
-    known_flags,
     recorded_flags,
     server_binary,
     server_flags,
@@ -92,12 +92,12 @@ class LlamaServer:
         weights = await asyncio.to_thread(verify_model, model, settings.model_sha256)
         binary = await asyncio.to_thread(file_sha256, self._binary())
         program = self._program()
-        known = await known_flags(program)
+        build = await read_help(program)
         self._run = RunFolder(settings.run_folder)
         try:
             socket = self._run.new_socket()
             flags = server_flags(
-                settings, model=model, socket=socket, slots=self._run.folder("slots"), known=known
+                settings, model=model, socket=socket, slots=self._run.folder("slots"), build=build
             )
             self._child = await Child.start([*program, *flags], settings.environment)
             self._api = LlamaHttp(str(socket), answer_timeout_s=settings.stall_timeout_s)
@@ -331,7 +331,7 @@ class LlamaServer:
             exact_count=True,
             reports_reuse=True,
             prewarm=True,
-            save_restore=not no_slot_files,
+            save_restore=self._slots is not None,
             schema=True,
             tools=bool(caps.get("supports_tools")),
             reasoning=bool(caps.get("supports_preserve_reasoning")),
@@ -343,7 +343,7 @@ class LlamaServer:
 
     async def _why_no_slot_files(self, model: Path) -> str:
         if not self._settings.slot_files:
-            return "slot files off: not configured"
+            return ""
         if self._settings.slots > 1:
             return "slot files off: more than one slot"
         if why := why_no_slot_files(await asyncio.to_thread(read_header, model)):

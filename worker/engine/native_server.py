@@ -22,6 +22,12 @@ OPENMP = "libgomp.so.1"
 
 _ON_OFF = {"on": True, "off": False}
 
+KINDS = (
+    *("none", "draft-simple", "draft-eagle3", "draft-mtp", "draft-dflash", "draft-dspark"),
+    *("ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache"),
+)
+"""Kinds of speculation the package has; ``--help`` lists them without loading it."""
+
 _SPECULATION = {
     "--spec-ngram-simple-size-n": ("ngram_simple", "size_n"),
     "--spec-ngram-simple-size-m": ("ngram_simple", "size_m"),
@@ -58,6 +64,13 @@ def openmp(system: str = OPENMP) -> ctypes.CDLL:
         raise
 
 
+def _kinds(said: str) -> list[str]:
+    kinds = said.split(",")
+    if unknown := set(kinds) - set(KINDS):
+        raise argparse.ArgumentTypeError(f"invalid choice: {min(unknown)}")
+    return kinds
+
+
 def flags() -> argparse.ArgumentParser:
     """The flags this program knows; ``--help`` lists them as the binary's does."""
     parser = argparse.ArgumentParser(prog="native_server", allow_abbrev=False)
@@ -84,7 +97,7 @@ def flags() -> argparse.ArgumentParser:
     add("--swa-full", action="store_true")
     add("--kv-unified", action="store_true")
     add("--fit", default="off", choices=["on", "off"])
-    add("--spec-type", default="none")
+    add("--spec-type", type=_kinds, default=["none"], metavar=",".join(KINDS))
     add("--spec-draft-model", default="")
     for flag in _SPECULATION:
         add(flag, type=int)
@@ -126,8 +139,9 @@ def parameters(given: argparse.Namespace, xllamacpp: Any) -> Any:
     p.swa_full = given.swa_full
     p.kv_unified = given.kv_unified
     p.fit_params = _ON_OFF[given.fit]
-    kind = given.spec_type.upper().replace("-", "_")
-    p.speculative.types = [xllamacpp.common_speculative_type[f"COMMON_SPECULATIVE_TYPE_{kind}"]]
+    known = xllamacpp.common_speculative_type
+    names = [kind.upper().replace("-", "_") for kind in given.spec_type]
+    p.speculative.types = [known[f"COMMON_SPECULATIVE_TYPE_{name}"] for name in names]
     if given.spec_draft_model:
         p.speculative.draft.mparams.path = given.spec_draft_model
     for flag, (part, name) in _SPECULATION.items():

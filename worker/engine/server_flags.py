@@ -1,7 +1,6 @@
 """The command line of a ``llama-server``: which flags we give, checked against its own ``--help``.
 
-Flags come and go between builds. One that the build does not list is a refusal at start, not a
-surprise later.
+What the build does not list is a refusal at start, not a surprise later.
 """
 
 from __future__ import annotations
@@ -14,33 +13,42 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from protocol.errors import BadRequest, Unavailable
-from worker.engine.child import scrubbed_environment
+from worker.engine.build_help import BuildHelp
 from worker.engine.models import file_sha256
 from worker.engine.settings import EngineSettings
 from worker.engine.wall import refuse_shared_speculation
 
-_HELP_TIMEOUT_S = 30.0
-
 _FORBIDDEN = {
-    "--log-prompts-dir": "it writes prompts to disk",
-    "--tools": "it gives the server tools of its own",
-    "--media-path": "it lets the server read files",
-    "--cache-reuse": "it moves state between texts",
-    "--host": "the keeper chooses the socket",
-    "--port": "the keeper chooses the socket",
-    "--slot-save-path": "the keeper chooses the folder",
-    "--cache-ram": "the setting cache_ram_mib says it",
-    "--spec-type": "the setting speculation says it",
-    "--parallel": "the setting slots says it",
-    "-np": "the setting slots says it",
-    "--ctx-size": "the setting context_tokens says it",
-    "-c": "the setting context_tokens says it",
-    "-v": "it shows prompts",
-    "--verbose": "it shows prompts",
-    "-lv": "it may show prompts",
-    "--verbosity": "it may show prompts",
-    "--log-verbosity": "it may show prompts",
+    flag: why
+    for why, flags in {
+        "it writes prompts to disk": "--log-prompts-dir --log-file",
+        "it gives the server tools of its own": "--tools --agent --ui-mcp-proxy --webui-mcp-proxy",
+        "it lets the server read files": "--media-path --path --models-dir --models-preset",
+        "it sends the model's work to another machine": "--rpc",
+        "it fetches files from elsewhere": (
+            "-mu --model-url -hf -hfr --hf-repo -hff --hf-file -hfd -hfrd --hf-repo-draft -hft "
+            "--hf-token -dr --docker-repo --spec-draft-hf -mmu --mmproj-url"
+        ),
+        "it moves state between texts": "--cache-reuse",
+        "it keeps what one matter said for the next": (
+            "--spec-default -lcs --lookup-cache-static -lcd --lookup-cache-dynamic"
+        ),
+        "the keeper chooses the socket": "--host --port --reuse-port --api-prefix",
+        "the folder of its socket lets nobody else in": "--api-key --api-key-file",
+        "the keeper chooses the folder": "--slot-save-path",
+        "the keeper must see when a slot is free": "--no-slots",
+        "the setting model says it": "-m --model -a --alias",
+        "the setting cache_ram_mib says it": "--cache-ram -cram",
+        "the setting speculation says it": "--spec-type",
+        "the setting slots says it": "-np --parallel",
+        "it lets slots share one pool": "--kv-unified -kvu",
+        "the setting context_tokens says it": "-c --ctx-size",
+        "it changes what the other flags say": "-fit --fit",
+        "it may show prompts": "-v --verbose -lv --verbosity --log-verbosity",
+    }.items()
+    for flag in flags.split()
 }
+"""What a flag of the settings may not be, with every name that builds have given it."""
 
 _NO_UI = ("--no-ui", "--no-webui")
 """The same flag, older name last."""
@@ -80,43 +88,17 @@ def server_binary(settings: EngineSettings) -> Path:
     raise Unavailable("the package xllamacpp is not installed")
 
 
-async def known_flags(program: Sequence[str]) -> frozenset[str]:
-    """Every flag that the program's ``--help`` names.
-
-    Raises:
-        Unavailable: It cannot be run, or does not answer.
-    """
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *program,
-            "--help",
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=scrubbed_environment({}),
-        )
-    except OSError as error:
-        raise Unavailable("the engine's program cannot be run") from error
-    try:
-        async with asyncio.timeout(_HELP_TIMEOUT_S):
-            said, _ = await process.communicate()
-    except TimeoutError as error:
-        process.kill()
-        await process.wait()
-        raise Unavailable("the engine's program does not answer") from error
-    return frozenset(re.findall(r"(?<![\w-])--?[a-z][\w-]*", said.decode("utf-8", "replace")))
-
-
 def server_flags(
-    settings: EngineSettings, *, model: Path, socket: Path, slots: Path, known: frozenset[str]
+    settings: EngineSettings, *, model: Path, socket: Path, slots: Path, build: BuildHelp
 ) -> list[str]:
     """The arguments after the program's name.
 
     Raises:
-        BadRequest: The settings ask for a flag that the build lacks or that we do not allow; the
-            flag is named.
+        BadRequest: The settings ask for a flag or a kind of speculation that the build lacks or
+            that we do not allow; it is named.
     """
     refuse_shared_speculation(settings.speculation)
+    _refuse_unknown_speculation(settings.speculation, build)
     for flag in settings.flags:
         name = flag.split("=", 1)[0]
         if name in _FORBIDDEN:
@@ -138,18 +120,27 @@ def server_flags(
         "--offline",
         "--slots",
         *("-lv", "1"),
-        next((flag for flag in _NO_UI if flag in known), _NO_UI[0]),
+        next((flag for flag in _NO_UI if flag in build.flags), _NO_UI[0]),
     ]
     if settings.speculation != "none":
         given += ["--spec-type", settings.speculation]
     given += settings.flags
     for flag in given:
-        if _is_flag(flag) and flag.split("=", 1)[0] not in known:
+        if _is_flag(flag) and flag.split("=", 1)[0] not in build.flags:
             raise BadRequest(
                 f"this build of the engine does not know the flag {flag.split('=', 1)[0]}",
                 next_step="remove the flag, or point to the build it was written for",
             )
     return given
+
+
+def _refuse_unknown_speculation(kinds: str, build: BuildHelp) -> None:
+    missing = set(kinds.split(",")) - build.speculation - {"none"}
+    if build.speculation and missing:
+        raise BadRequest(
+            f"this build of the engine knows no speculation {min(missing)}",
+            next_step=f"it knows {', '.join(sorted(build.speculation))}",
+        )
 
 
 def public_flags(given: Sequence[str]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ Two rules (`docs/decisions` tells the experiments):
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 
 from protocol.errors import BadRequest, Internal
@@ -42,7 +43,7 @@ def walled(matter: str, prompt: Prompt) -> Prompt:
 
 
 def refuse_shared_speculation(kind: str) -> None:
-    """Nothing when this kind of speculation keeps matters apart.
+    """Nothing when this kind of speculation, or each of a list with commas, keeps matters apart.
 
     A draft model (``draft-...``) reads the same prompt with the matter's code, so the first rule
     holds for its kv_cache too.
@@ -50,11 +51,12 @@ def refuse_shared_speculation(kind: str) -> None:
     Raises:
         BadRequest: It keeps n-grams from one request to the next.
     """
-    if kind not in KEPT_APART and not kind.startswith("draft-"):
-        raise BadRequest(
-            f"speculation {kind} keeps what one matter said for the next",
-            next_step="choose ngram-simple, which looks at the prompt at hand only",
-        )
+    for one in kind.split(","):
+        if one not in KEPT_APART and not re.fullmatch(r"draft-[a-z0-9-]+", one):
+            raise BadRequest(
+                f"speculation {one} keeps what one matter said for the next",
+                next_step="choose ngram-simple, which looks at the prompt at hand only",
+            )
 
 
 class Watch:

@@ -51,13 +51,14 @@ def _boards(boards: tuple[BoardState, ...]) -> Table:
     table = Table(box=None, pad_edge=False)
     for column in ("board", "queue", "engine"):
         table.add_column(column, overflow="fold")
-    for column in ("running", "waiting", "tok/s", "median", "replies"):
+    drafts = any(board.drafted_tokens for board in boards)
+    for column in ("running", "waiting", "tok/s", "median", *(["drafts"] * drafts), "replies"):
         table.add_column(column, justify="right")
     table.add_column("", overflow="fold")
     for board in boards:
         engine = Text(board.engine, _ENGINE_STYLE.get(board.engine, "red"))
         restarts = _count(board.restarts, "restart") if board.restarts else ""
-        said = [*board.why, board.detail if board.engine == "down" else "", restarts]
+        said = [*board.why, board.detail if board.engine == "down" else "", *board.notes, restarts]
         table.add_row(
             board.name,
             Text("✘ held", "red") if board.paused else Text("✔ works", "green"),
@@ -66,6 +67,7 @@ def _boards(boards: tuple[BoardState, ...]) -> Table:
             str(board.waiting),
             _rate(board.tokens_per_s),
             _rate(board.tokens_per_s_median),
+            *([_taken(board)] * drafts),
             str(board.replies),
             "; ".join(filter(None, said)),
         )
@@ -132,6 +134,13 @@ def _heat(card: CardState) -> str:
 
 def _rate(tokens_per_s: float | None) -> str:
     return f"{tokens_per_s:.1f}" if tokens_per_s is not None else "-"
+
+
+def _taken(board: BoardState) -> str:
+    """The share of drafted tokens that the model took."""
+    if not board.drafted_tokens:
+        return "-"
+    return f"{board.accepted_tokens / board.drafted_tokens:.0%}"
 
 
 def _count(number: int, what: str) -> str:

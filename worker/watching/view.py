@@ -1,6 +1,7 @@
 """The box as its operator watches it: queues, engines, cards and notices as values of the protocol.
 
-Rates come from replies: the decode rate that the engine measured, board by board.
+Rates come from replies: the decode rate that the engine measured, and how many of the tokens that
+speculation proposed the model took, board by board.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from collections import defaultdict, deque
 from collections.abc import Mapping
 from typing import Final
 
-from protocol.answers import Timings
+from protocol.answers import Provenance, Timings
 from protocol.boards import BoardState, CardState
+from protocol.errors import Unavailable
 from protocol.jobs import BoardsAre
 from worker.boards import Sample, known
 from worker.engine import Engine
@@ -22,16 +24,19 @@ _LATELY: Final = 20
 
 
 class Rates:
-    """Decode rates of the last replies of each board, in tokens a second."""
+    """Of the last replies of each board: tokens a second, and drafts made and taken."""
 
     def __init__(self) -> None:
         self._last: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_LATELY))
+        self._drafts: dict[str, deque[tuple[int, int]]] = defaultdict(lambda: deque(maxlen=_LATELY))
         self._count: dict[str, int] = defaultdict(int)
 
-    def add(self, timings: Timings) -> None:
+    def add(self, timings: Timings, provenance: Provenance) -> None:
         """Notes a reply; one that no model wrote counts for nothing."""
         if timings.tokens_per_s > 0:
             self._last[timings.board].append(timings.tokens_per_s)
+            drafts = (provenance.drafted_tokens, provenance.accepted_tokens)
+            self._drafts[timings.board].append(drafts)
             self._count[timings.board] += 1
 
     def of(self, board: str) -> tuple[float | None, float | None, int]:
@@ -40,6 +45,11 @@ class Rates:
         if not last:
             return None, None, 0
         return last[-1], statistics.median(last), self._count[board]
+
+    def drafts(self, board: str) -> tuple[int, int]:
+        """Tokens drafted for the last twenty replies, and how many of them were taken."""
+        lately = self._drafts.get(board, ())
+        return sum(drafted for drafted, _ in lately), sum(taken for _, taken in lately)
 
 
 async def boards_now(
@@ -54,6 +64,7 @@ async def boards_now(
         if info is not None and info.paused and not why:
             why = ("it was paused earlier and nobody wrote down why",)
         last, median, replies = rates.of(name)
+        drafted, accepted = rates.drafts(name)
         boards.append(
             BoardState(
                 name=name,
@@ -69,6 +80,9 @@ async def boards_now(
                 tokens_per_s=last,
                 tokens_per_s_median=median,
                 replies=replies,
+                drafted_tokens=drafted,
+                accepted_tokens=accepted,
+                notes=_notes(engine),
             )
         )
     return BoardsAre(
@@ -77,6 +91,13 @@ async def boards_now(
         cards=tuple(_card(guard, sample) for sample in guard.samples() if sample.uuid),
         notices=guard.notebook.lately()[:50],
     )
+
+
+def _notes(engine: Engine) -> tuple[str, ...]:
+    try:
+        return engine.capabilities.notes
+    except Unavailable:
+        return ()  # it was never up
 
 
 def _card(guard: Guard, sample: Sample) -> CardState:

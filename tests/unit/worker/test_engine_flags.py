@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from protocol.errors import BadRequest, Unavailable
 from worker.engine import EngineSettings
+from worker.engine.build_help import BuildHelp, parse_help, read_help
 from worker.engine.child import scrubbed_environment
 from worker.engine.models import file_sha256
+from worker.engine.native_server import KINDS
 from worker.engine.run_folder import RunFolder
 from worker.engine.server_flags import (
-    known_flags,
     public_flags,
     recorded_flags,
     server_flags,
@@ -23,14 +25,17 @@ from worker.engine.server_flags import (
 PATHS = {"model": Path("/m.gguf"), "socket": Path("/r/e.sock"), "slots": Path("/r/slots")}
 
 
-async def _known() -> frozenset[str]:
-    program = server_program(EngineSettings())
-    return await known_flags(program)
+async def _build() -> BuildHelp:
+    return await read_help(server_program(EngineSettings()))
+
+
+def _with(build: BuildHelp, *flags: str) -> BuildHelp:
+    return msgspec.structs.replace(build, flags=build.flags | {*flags})
 
 
 async def test_our_own_flags_are_known_to_our_own_server() -> None:
-    known = await _known()
-    given = server_flags(EngineSettings(speculation="ngram-simple"), known=known, **PATHS)
+    build = await _build()
+    given = server_flags(EngineSettings(speculation="ngram-simple"), build=build, **PATHS)
     assert given[given.index("-c") + 1] == "4096"
     assert given[given.index("--fit") + 1] == "off"
     assert "--offline" in given
@@ -38,7 +43,7 @@ async def test_our_own_flags_are_known_to_our_own_server() -> None:
 
 async def test_slots_multiply_the_context() -> None:
     settings = EngineSettings(context_tokens=1000, slots=3)
-    given = server_flags(settings, known=await _known(), **PATHS)
+    given = server_flags(settings, build=await _build(), **PATHS)
     assert given[given.index("-c") + 1] == "3000"
     assert given[given.index("-np") + 1] == "3"
 
@@ -46,7 +51,7 @@ async def test_slots_multiply_the_context() -> None:
 async def test_a_flag_the_build_lacks_is_refused_by_name() -> None:
     settings = EngineSettings(flags=("--draft-max", "3"))
     with pytest.raises(BadRequest, match="--draft-max"):
-        server_flags(settings, known=await _known(), **PATHS)
+        server_flags(settings, build=await _build(), **PATHS)
 
 
 @pytest.mark.parametrize(
@@ -54,28 +59,79 @@ async def test_a_flag_the_build_lacks_is_refused_by_name() -> None:
     [
         ("--log-prompts-dir", "/tmp"),
         ("--log-prompts-dir=/tmp",),
+        ("--log-file", "/tmp/log"),
         ("--tools", "all"),
         ("--media-path", "/"),
         ("-lv", "5"),
         ("--verbose",),
         ("--cache-ram", "100"),
+        ("-cram", "100"),
         ("--host", "0.0.0.0"),
+        ("--rpc", "10.0.0.9:50052"),
+        ("-hf", "someone/model"),
+        ("--api-key", "secret"),
+        ("-m", "/other.gguf"),
+        ("--fit", "on"),
+        ("--kv-unified",),
+        ("--no-slots",),
         ("--spec-type", "ngram-mod"),
+        ("--spec-default",),
+        ("-lcd", "/tmp/ngrams"),
     ],
 )
 async def test_flags_that_open_a_door_are_refused(flags: tuple[str, ...]) -> None:
-    known = await _known() | {"--log-prompts-dir", "--tools", "--media-path", "--verbose"}
-    with pytest.raises(BadRequest, match="not allowed"):
-        server_flags(EngineSettings(flags=flags), known=known, **PATHS)
+    """Also where the build knows them."""
+    build = _with(await _build(), *(flag.split("=")[0] for flag in flags))
+    with pytest.raises(BadRequest, match="not allowed") as caught:
+        server_flags(EngineSettings(flags=flags), build=build, **PATHS)
+    assert flags[0].split("=")[0] in caught.value.message
 
 
-async def test_speculation_that_remembers_is_refused() -> None:
+@pytest.mark.parametrize(
+    "kinds", ["ngram-mod", "ngram-map-k", "draft-simple,ngram-mod", "ngram-simple,ngram-cache"]
+)
+async def test_speculation_that_remembers_is_refused(kinds: str) -> None:
     with pytest.raises(BadRequest, match="one matter"):
-        server_flags(EngineSettings(speculation="ngram-mod"), known=await _known(), **PATHS)
+        server_flags(EngineSettings(speculation=kinds), build=await _build(), **PATHS)
+
+
+async def test_speculation_that_the_build_lacks_is_refused_and_what_it_has_is_said() -> None:
+    build = msgspec.structs.replace(await _build(), speculation=frozenset({"draft-simple"}))
+    for kinds in ("draft-mtp", "draft-simple,draft-mtp"):
+        with pytest.raises(BadRequest, match="no speculation draft-mtp") as caught:
+            server_flags(EngineSettings(speculation=kinds), build=build, **PATHS)
+        assert caught.value.next_step == "it knows draft-simple"
+    for kinds in ("none", "draft-simple"):
+        assert server_flags(EngineSettings(speculation=kinds), build=build, **PATHS)
+
+
+async def test_kinds_are_read_from_the_help_of_either_kind_of_build() -> None:
+    ours = await _build()
+    assert {"draft-mtp", "draft-simple", "ngram-simple", "ngram-mod"} <= ours.speculation
+    binary = parse_help(
+        """
+--spec-draft-n-max N                    number of tokens to draft (default: 16)
+--spec-type none,draft-simple,draft-mtp
+                                        types of speculation, with commas; ngram-simple needs
+                                        no model (default: none)
+                                        (env: LLAMA_ARG_SPEC_TYPE)
+--spec-draft-p-min P                    least probability of draft-eagle3 (default: 0.75)
+"""
+    )
+    assert binary.speculation == {"draft-simple", "draft-mtp", "ngram-simple"}
+    assert {"--spec-type", "--spec-draft-p-min"} <= binary.flags
+    assert parse_help("-m FILE   the model").speculation == frozenset()
+
+
+def test_the_kinds_of_our_own_server_are_those_of_its_package() -> None:
+    package = pytest.importorskip("xllamacpp")
+    prefix = "COMMON_SPECULATIVE_TYPE_"
+    names = {name.removeprefix(prefix) for name in package.common_speculative_type.__members__}
+    assert {kind.upper().replace("-", "_") for kind in KINDS} == names - {"COUNT"}
 
 
 async def test_provenance_holds_no_path() -> None:
-    given = server_flags(EngineSettings(name="SECRET"), known=await _known(), **PATHS)
+    given = server_flags(EngineSettings(name="SECRET"), build=await _build(), **PATHS)
     assert not any("/" in word or "SECRET" in word for word in public_flags(given))
     assert "-c" in public_flags(given)
     more = ("--lora=/home/x", "--mmproj", "/home/y", "-md=/home/z")
@@ -96,7 +152,7 @@ async def test_a_draft_model_is_recorded_by_its_hash(tmp_path: Path, form: str) 
 
 async def test_a_program_that_cannot_run_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(Unavailable):
-        await known_flags([str(tmp_path / "none")])
+        await read_help([str(tmp_path / "none")])
 
 
 def test_the_environment_is_scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,6 +170,12 @@ def test_the_environment_is_scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_peer_copies_cannot_be_set_even_as_off(value: str) -> None:
     with pytest.raises(BadRequest, match="GGML_CUDA_P2P"):
         scrubbed_environment({"GGML_CUDA_P2P": value})
+
+
+@pytest.mark.parametrize("name", ["LLAMA_ARG_RPC", "LLAMA_ARG_SPEC_TYPE", "LLAMA_ARG_TOOLS"])
+def test_flags_do_not_come_in_by_the_environment(name: str) -> None:
+    with pytest.raises(BadRequest, match=name):
+        scrubbed_environment({name: "1"})
 
 
 def test_the_run_folder_is_ours_alone_and_goes(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from protocol.errors import BadRequest, NotFound
 from worker.boards.placement import Decision, plan
 from worker.boards.profiles import load_profile
 from worker.engine import EngineSettings
-from worker.engine.server_flags import known_flags, server_flags, server_program
+from worker.engine.build_help import read_help
+from worker.engine.server_flags import server_flags, server_program
 
 FOLDER = Path(__file__).parents[4] / "deploy" / "profiles"
 MODELS = {
@@ -52,8 +53,8 @@ async def test_the_bundled_build_knows_every_flag(name):
     pytest.importorskip("xllamacpp")
     settings = load_profile(FOLDER / f"{name}.toml").plan
     placement = plan(build_a(), MODELS[name](), settings)
-    known = await known_flags(server_program(EngineSettings()))
-    assert {word for word in placement.flags if word.startswith("-")} <= known
+    build = await read_help(server_program(EngineSettings()))
+    assert {word for word in placement.flags if word.startswith("-")} <= build.flags
     engine = EngineSettings(
         flags=placement.engine_flags,
         environment=placement.environment,
@@ -62,7 +63,7 @@ async def test_the_bundled_build_knows_every_flag(name):
         speculation=settings.speculation,
     )
     socket = Path("engine.sock")
-    assert server_flags(engine, model=socket, socket=socket, slots=socket, known=known)
+    assert server_flags(engine, model=socket, socket=socket, slots=socket, build=build)
 
 
 def test_the_122b_profile_is_refused_with_the_cautious_default():

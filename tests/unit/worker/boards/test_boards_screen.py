@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from rich.console import Console
 
-from protocol.answers import Timings
+from protocol.answers import Provenance, Timings
 from protocol.boards import BoardNotice, BoardState, CardState
 from protocol.errors import Refused, Unavailable
 from protocol.jobs import BoardsAre
@@ -86,9 +86,25 @@ def test_rates_are_the_last_one_and_the_median_of_twenty():
     rates = Rates()
     assert rates.of("A") == (None, None, 0)
     for number in range(1, 31):
-        rates.add(Timings(board="A", tokens_per_s=float(number)))
-    rates.add(Timings(board="A"))  # computed from the record: no model, no rate
+        drafted = Provenance(drafted_tokens=10, accepted_tokens=number % 2)
+        rates.add(Timings(board="A", tokens_per_s=float(number)), drafted)
+    rates.add(Timings(board="A"), Provenance())  # computed from the record: no model, no rate
     assert rates.of("A") == (30.0, 20.5, 30)
+    assert rates.drafts("A") == (200, 10)
+    assert rates.drafts("B") == (0, 0)
+
+
+def test_drafts_that_were_taken_and_what_an_engine_leaves_off_are_shown():
+    plain = BoardState(name="plain", paused=False, engine="ready")
+    assert "drafts" not in shown(BoardsAre(watched=False, boards=(plain,)))
+    drafting = BoardState(
+        name="drafting", paused=False, engine="ready", drafted_tokens=200, accepted_tokens=130,
+        notes=("slot files off: the model keeps a recurrent state",),
+    )  # fmt: skip
+    text = shown(BoardsAre(watched=False, boards=(plain, drafting)), width=160)
+    assert "drafts" in text
+    assert "65%" in text
+    assert "slot files off: the model keeps a recurrent state" in text
 
 
 def test_a_worker_that_is_away_is_said_in_words(tmp_path):
@@ -109,4 +125,9 @@ def test_only_a_key_that_works_from_the_box_speaks_for_an_operator():
     with pytest.raises(Refused):
         operator(Registry(users=(lawyer,)), None, AT)
     assert operator(Registry(users=(lawyer,)), None, AT, any_role=True).user == "kim"
+    other = KEY[:-4] + "BBBB"
+    both = (Key(public=KEY, revoked=True), Key(public=other))
+    renewed = User(name="op", role=Role.OPERATOR, keys=both)
+    who = operator(Registry(users=(renewed,)), None, AT)
+    assert (who.user, who.fingerprint) == ("op", Key(public=other).fingerprint)
     assert operator(Registry(users=(lawyer,)), "kim", AT).role == "lawyer"
