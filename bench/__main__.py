@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.harness import HERE, Arguments, Result, data_folder, machine, write_rows
 
-_PARTS = {"__init__", "__main__", "harness", "fuzz", "mutations", "make_record"}
+_PARTS = {"__init__", "__main__", "harness", "fuzz", "make_record"}
 
 
 def names() -> list[str]:
