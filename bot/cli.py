@@ -156,7 +156,7 @@ async def _full_chat(settings: Settings, fd: int | None, outbox_file: Path) -> i
 
     try:
         from bot.terminal import full
-        from bot.terminal.desk import Start
+        from bot.terminal.window import Start
     except ModuleNotFoundError as error:
         click.echo(f"{error.name} is not installed: going on line by line", err=True)
         return await _plain_chat(settings, fd, outbox_file)

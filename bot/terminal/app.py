@@ -19,10 +19,11 @@ from bot.slash import Name
 from bot.terminal.acts import Acts
 from bot.terminal.channels import Channel
 from bot.terminal.composer import Composer
-from bot.terminal.desk import Desk, Start
+from bot.terminal.desk import Desk
 from bot.terminal.entries import Entry
 from bot.terminal.listing import Listing
 from bot.terminal.side import View
+from bot.terminal.window import Start
 
 _ENGINES_S: Final = 30.0
 """Seconds between two looks at whether a model answers."""

@@ -1,4 +1,4 @@
-"""The panes of the app, the channels behind them, and what goes on while nobody types.
+"""The channels behind the panes, and what goes on while nobody types.
 
 It shows what the worker holds and keeps nothing. What lines and keys do stands in
 `bot.terminal.acts` and `bot.terminal.app`.
@@ -8,31 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import weakref
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Final
+from typing import Final
 
-import msgspec
-from textual.app import App, ComposeResult  # noqa: TID251 - the terminal's door
-from textual.containers import Horizontal  # noqa: TID251 - the terminal's door
-from textual.content import Content  # noqa: TID251 - the terminal's door
 from textual.driver import Driver  # noqa: TID251 - the terminal's door
-from textual.widgets import Input, Static  # noqa: TID251 - the terminal's door
-from textual.worker import Worker  # noqa: TID251 - the terminal's door
 
-from bot import conversation, failures
 from bot.blocks import Piece, Tone, paragraph
-from bot.look import Look
-from bot.outbox import Outbox
 from bot.terminal.channels import Channel, Shared
-from bot.terminal.checklist import Question
-from bot.terminal.composer import Composer
 from bot.terminal.entries import Entry
 from bot.terminal.keeping import KEEP_S, LAST_S, Keeper
-from bot.terminal.listing import Blocks, Listing
-from bot.terminal.side import Side
+from bot.terminal.listing import Blocks
+from bot.terminal.window import Ask, Start, Window
 from protocol.answers import Answer
-from protocol.errors import AppError, Internal
+from protocol.errors import AppError
 from protocol.jobs import ListMatters, Matters
 
 _POLL_S: Final = 2.0
@@ -42,77 +29,15 @@ _BEGIN_EVERY: Final = 3
 _MATTERS_EVERY: Final = 15
 """Looks at jobs between two looks at the list of matters."""
 
-Ask = Callable[[str], Awaitable[str | None]]
 
-
-class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """What the app is started with."""
-
-    worker: conversation.Worker
-    outbox: Outbox
-    look: Look
-    user: str
-    host: str = ""
-    matter: str = ""
-    """The matter to open; empty opens the one in which this person worked last."""
-    new_key: Callable[[], str]
-    up: Callable[[], bool] = lambda: True
-    """Whether the line to the worker stands."""
-
-
-class Desk(App[int]):
-    """Panes and channels."""
-
-    CSS_PATH = "app.tcss"
-    ENABLE_COMMAND_PALETTE = False
+class Desk(Window):
+    """The channels of one window."""
 
     def __init__(self, start: Start, *, driver: type[Driver] | None = None) -> None:
-        super().__init__(driver_class=driver)
-        self.HORIZONTAL_BREAKPOINTS = [
-            (0, "-small"), (80, "-medium"), (120, "-large"), (160, "-huge")
-        ]  # fmt: skip
-        self.start = start
+        super().__init__(start, driver=driver)
         self.channels: list[Channel] = []
-        self.channel: Channel | None = None
-        self.failure: BaseException | None = None
-        """What ended the app, where it did not end well."""
         self._polls = 0
-        self._note = ""
-        self.no_model = False
-        """Whether every board's engine is down."""
         self._keeper = Keeper(start.worker)
-        self.matters = Listing(ident="matters")
-        self.messages = Listing(ident="messages", follows=True)
-        self.side = Side()
-        self.composer = Composer()
-
-    def compose(self) -> ComposeResult:
-        """The panes."""
-        yield Static(id="top")
-        with Horizontal(id="middle"):
-            yield self.matters
-            yield self.messages
-            yield self.side
-        yield Static(id="words")
-        yield Input(id="search")
-        yield self.composer
-        yield Static(id="keys")
-
-    # --- the look of now ---
-
-    @property
-    def look(self) -> Look:
-        """The look for the screen of now."""
-        return msgspec.structs.replace(self.start.look, width=max(20, self.size.width))
-
-    def get_look(self) -> Look:
-        """The same, for those who ask later."""
-        return self.look
-
-    def screen_text(self) -> str:
-        """What stands on the screen, line by line."""
-        strips = self.screen._compositor.render_strips()
-        return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
     # --- start ---
 
@@ -128,12 +53,7 @@ class Desk(App[int]):
         try:
             await self._open_first()
         except AppError as error:
-            self._stands(error)
-
-    def _stands(self, error: AppError) -> None:
-        """Says what went wrong in the place of the messages, until a later try goes well."""
-        blocks = failures.error_blocks(failures.error_value(error), self.look)
-        self.messages.put([Blocks(blocks)])
+            self.stands(error)
 
     async def _open_first(self) -> None:
         await self._list_matters()
@@ -201,7 +121,7 @@ class Desk(App[int]):
             try:
                 made = await channel.open()
             except AppError as error:
-                self._stands(error)
+                self.stands(error)
                 return
             for entry in reversed(made):
                 self.spawn(channel.fill(entry), entry)
@@ -261,37 +181,6 @@ class Desk(App[int]):
 
     # --- what goes on behind ---
 
-    def spawn(
-        self, doing: Coroutine[Any, Any, None], entry: Entry | None = None, *, instead: str = ""
-    ) -> None:
-        """Runs something beside the keys; what goes wrong is said in words, where it belongs.
-
-        Args:
-            doing: What to run.
-            entry: Where to say what goes wrong; None says it in the last line.
-            instead: What was spawned under this name before is left; empty leaves all going on.
-        """
-
-        async def guarded() -> None:
-            try:
-                await doing
-            except AppError as error:
-                self._say_failure(error, entry)
-            except Exception as error:  # ours to mend: never a traceback, which may hold words
-                self._say_failure(Internal(f"this program failed ({type(error).__name__})"), entry)
-
-        running: Worker[None] = self.run_worker(
-            guarded, group=instead or "beside", exclusive=bool(instead), exit_on_error=False
-        )
-        weakref.finalize(running, doing.close)  # cancelled before it began, it has not run
-
-    def _say_failure(self, error: AppError, entry: Entry | None) -> None:
-        blocks = failures.error_blocks(failures.error_value(error), self.look)
-        if entry is not None:
-            entry.show(blocks)
-        else:
-            self.note(self.look.line(error.message))
-
     def _poll(self) -> None:
         self._head()
         if not self.start.up():
@@ -344,51 +233,6 @@ class Desk(App[int]):
         await self.keep_last()
         self.exit(0)
 
-    def close_side(self) -> None:
-        """Closes what stands beside the messages."""
-        self.side.close()
-        self.screen.remove_class("beside")
-
-    # --- what is said around the panes ---
-
-    def note(self, text: str) -> None:
-        """Says one sentence in the last line until the next key."""
-        self._note = text
-        self._keys()
-
-    def open_search(self) -> None:
-        """Opens the line for the words to search for."""
-        field = self.query_one("#search", Input)
-        field.display = True
-        field.placeholder = self.look.words("app.search")
-        field.focus()
-
-    def _head(self) -> None:
-        words, start = self.look.words, self.start
-        title = "secondchair"
-        if self.channel is not None:
-            matter = self.channel.matter
-            title = f"#{matter.id} {self.look.line(matter.title)}"
-        user, host = self.look.line(start.user), self.look.line(start.host)
-        who = words("app.at", user=user, host=host) if host else user
-        if not start.up():
-            who = words("app.line_lost")
-        if self.no_model:
-            who = f"{who}  ·  {words('app.no_model')}"
-        self.query_one("#top", Static).update(Content(f"{title}  ·  {who}"))
-
-    def _keys(self) -> None:
-        key = "app.keys_compose" if self.focused is self.composer else "app.keys_list"
-        self.query_one("#keys", Static).update(Content(self._note or self.look.words(key)))
-
-    def on_descendant_focus(self) -> None:
-        """The last line names the keys of the pane."""
-        self._keys()
-
-    async def ask(self, question: str) -> str | None:
-        """Asks one question in a window."""
-        return await self.push_screen_wait(Question(question, self.look.words("app.question_keys")))
-
     # --- told to those who add to it ---
 
     def entry_changed(self, entry: Entry) -> None:
@@ -396,15 +240,3 @@ class Desk(App[int]):
 
     def looked_in(self, channel: Channel) -> None:
         """The jobs of a channel were heard of anew."""
-
-    def _fatal_error(self) -> None:
-        """Ends without the toolkit's traceback, which would print words of a case.
-
-        Whoever ran the app finds the error in `failure`.
-        """
-        self.failure = self._exception
-        self._close_messages_no_wait()
-
-    def panic(self, *renderables: object) -> None:
-        """Ends in the same way."""
-        self._fatal_error()

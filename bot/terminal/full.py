@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 
 from bot.terminal.app import TerminalApp
-from bot.terminal.desk import Start
+from bot.terminal.window import Start
 
 
 async def run(start: Start) -> int:

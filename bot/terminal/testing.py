@@ -110,9 +110,8 @@ async def settle(pilot: Pilot[int], until: Callable[[], object] | None = None) -
 
 def seen(pilot: Pilot[int]) -> str:
     """What stands on the screen, line by line."""
-    app = pilot.app
-    assert hasattr(app, "screen_text")
-    return str(app.screen_text())
+    strips = pilot.app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
 async def say(app: TerminalApp, pilot: Pilot[int], line: str) -> None:

@@ -27,7 +27,8 @@ from bot.link import Link, Target
 from bot.look import UNICODE, Look
 from bot.outbox import Outbox
 from bot.terminal.app import TerminalApp
-from bot.terminal.desk import Start
+from bot.terminal.testing import seen
+from bot.terminal.window import Start
 from protocol import jobs as ask
 from protocol.answers import Answer
 from protocol.errors import NotFound
@@ -242,7 +243,7 @@ async def take(picture: Picture, recording: Recording) -> str:
         for key in picture.keys:
             await pilot.press(key)
             await pilot.pause(0.3 if len(key) > 1 else 0)
-        await _until(pilot, lambda: picture.waits_for in app.screen_text())
+        await _until(pilot, lambda: picture.waits_for in seen(pilot))
         await pilot.pause(0.3)
         return app.export_screenshot(title="secondchair")
 

@@ -12,8 +12,8 @@ from bot import words as catalogue
 from bot.look import UNICODE, Look
 from bot.outbox import Outbox
 from bot.terminal.app import TerminalApp
-from bot.terminal.desk import Start
 from bot.terminal.testing import JOB, MATTER, NOW, OTHER, ScriptedWorker
+from bot.terminal.window import Start
 from protocol import events as ev
 from protocol import jobs as ask
 from protocol.answers import ItemKind, Verdict
