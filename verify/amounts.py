@@ -82,6 +82,11 @@ _CURRENCY_AFTER = re.compile(
     rf"|(?P<euro>{_EURO_DIGITS}))(?:[\s-]{{1,2}}(?P<scale>(?i:{_SCALE}))|(?P<glued>[kKmM](?=\s)))?"
     rf"[\s-]{{0,3}}(?P<name>(?i:{_NAME}))"
 )
+_NEXT_SUM = re.compile(
+    rf"[^\S\t]{{0,3}}(?:(?P<tab>\t)\s{{0,3}})?(?P<digits>{_EURO_DIGITS}|{_DIGITS})(?![\d.,]\d)"
+    rf"(?:[\s-]?(?P<scale>(?i:{_SCALE})))?(?:[\s-]{{0,3}}(?P<code>{CODES}|€)(?!\w))?"
+)
+"""What follows a currency's code: another number, and perhaps the code once more."""
 _ENGLISH_SCALE = re.compile(r"(?i)thousand|million|billion|trillion|bn|mn|mm|[kmb]")
 _GROUPED = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 _EUROS = frozenset({"eur", "euro", "euros", "€"})
@@ -172,14 +177,27 @@ def find_figures(
         taken.append(figure)
     taken.sort(key=lambda figure: (figure.start, -figure.end, not figure.money))
     kept: list[Figure] = []
-    barred = sorted(skip)
+    barred, at = _joined(skip), 0
     for figure in taken:
         if kept and figure.start < kept[-1].end:
             continue
-        if any(a < figure.end and figure.start < b for a, b in barred):
+        while at < len(barred) and barred[at][1] <= figure.start:
+            at += 1
+        if at < len(barred) and barred[at][0] < figure.end:
             continue
         kept.append(figure)
     return tuple(kept) if bare else tuple(beside(text, figure) for figure in kept)
+
+
+def _joined(stretches: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same stretches in order, those that touch made one."""
+    out: list[tuple[int, int]] = []
+    for start, end in sorted(stretches):
+        if out and start <= out[-1][1]:
+            out[-1] = (out[-1][0], max(end, out[-1][1]))
+        else:
+            out.append((start, end))
+    return out
 
 
 def beside(text: str, figure: Figure) -> Figure:
@@ -241,8 +259,34 @@ def _is_euro(written: str, symbol: str | None) -> bool:
     return symbol == "€" or ("," in written and "." in written) or written.count(".") > 1
 
 
+def _is_next_ones(text: str, found: re.Match[str]) -> bool:
+    """Whether the code after a number belongs to the number after it: "2022 EUR 360,000".
+
+    A row of a table, "Seals 600 EUR 12", says nothing of where a currency stands, so a number in
+    the next cell owns the code; in prose, "500 EUR 3 days later", only one written as a sum does.
+    """
+    own = found["name"]
+    if not (own.isupper() or own == "€"):
+        return False
+    following = _NEXT_SUM.match(text, found.end())
+    if following is None:
+        return False
+    if following["code"]:
+        again = _NEXT_SUM.match(text, following.end())
+        if again is None:
+            return False  # "100 EUR 200 EUR": each code stands behind its number
+        following = again
+    digits = following["digits"]
+    if "," in found.group() and "," not in digits:
+        return False
+    apart = "\t" in text[found.start() : found.end()]
+    return apart or bool(following["scale"]) or len(re.sub(r"\D", "", digits)) >= 4
+
+
 def _currency_after(text: str) -> Iterator[Figure]:
     for found in _CURRENCY_AFTER.finditer(text):
+        if _is_next_ones(text, found):
+            continue
         words = found["name"].lower().split()
         written = found["digits"] or found["euro"]
         grouped = _GROUPED.fullmatch(written) and not found["scale"] and words[-1] in _EUROS

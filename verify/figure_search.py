@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from protocol.answers import Verdict
@@ -23,6 +23,7 @@ from verify.clauses import clause_of
 from verify.dates.scan import find_dates
 from verify.judged import Judged, Stretch
 from verify.places import doubt_about_fact, in_scope, supports_facts, title_words
+from verify.printed_numbers import unnumbered
 from verify.source import Source
 from verify.surroundings import surroundings
 from verify.tables import Tables
@@ -45,11 +46,17 @@ MOST_DOCUMENTS = 50
 
 
 class FigureTable:
-    """The figures of a text, dates left out, by group and value."""
+    """The figures of a text, dates and printed line numbers left out, by group and value."""
 
     def __init__(self, text: str) -> None:
-        dates = [(mention.start, mention.end) for mention in find_dates(text)]
-        self.figures = _outside(find_figures(text, bare=True), dates)
+        read = unnumbered(text)
+        dates = [(mention.start, mention.end) for mention in find_dates(read.words)]
+        self.figures = tuple(
+            _at(figure, *read.raw_span(figure.start, figure.end))
+            for figure in find_figures(read.words, dates, bare=True)
+        )
+        self.text = read.blanked
+        """The text with blanks for its printed line numbers: what stands beside a figure."""
         self._by_value: dict[Decimal, list[int]] = {}
         self.groups: dict[str, list[int]] = {}
         for number, figure in enumerate(self.figures):
@@ -71,21 +78,15 @@ class FigureTable:
         ]
 
 
+def _at(figure: Figure, start: int, end: int) -> Figure:
+    moved = (start, end) != (figure.start, figure.end)
+    return replace(figure, start=start, end=end) if moved else figure
+
+
 def are_twins(a: Figure, b: Figure) -> bool:
     """Whether two figures are one written twice."""
     apart = max(a.start, b.start) - min(a.end, b.end)
     return a.value == b.value and apart <= TWIN_CHARS
-
-
-def _outside(figures: Sequence[Figure], barred: Sequence[tuple[int, int]]) -> tuple[Figure, ...]:
-    """Figures that do not overlap the stretches; both in order of their starts."""
-    kept, at = [], 0
-    for figure in figures:
-        while at < len(barred) and barred[at][1] <= figure.start:
-            at += 1
-        if at == len(barred) or barred[at][0] >= figure.end:
-            kept.append(figure)
-    return tuple(kept)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,12 +184,11 @@ class FigureSearch:
         return [p for p, fit in places if fit], [p for p, fit in places if not fit]
 
     def _place(self, info: DocumentInfo, table: FigureTable, number: int) -> Place:
-        figure = table.figures[number]
-        text = self.source.text(info.id)
+        figure, text = table.figures[number], self.source.text(info.id)
         around = surroundings(text, (figure.start, figure.end), table.neighbours(number))
         granted = title_words(info, text, figure.start)
         agreement = compare(self.clause, around, granted)
-        return Place(info=info, figure=beside(text, figure), agreement=agreement)
+        return Place(info=info, figure=beside(table.text, figure), agreement=agreement)
 
     def _near(self, info: DocumentInfo, figure: Figure) -> bool:
         """Whether half the heavy words of the clause stand near: a cheap look before a dear one."""
@@ -253,7 +253,7 @@ class FigureSearch:
         if item.per and item.per != figure.per:
             counted = f"per {figure.per}" if figure.per else "without a period"
             return f"The record counts it {counted}, the reply per {item.per}"
-        if self._share != share_of(self.source.text(place.info.id), figure):
+        if self._share != share_of(self._table(place.info).text, figure):
             return "The record says another share: what is counted, and of how many"
         reason = disagreement(self.clause, place.agreement)
         if not reason and rival and fits_as_well(rival.agreement, place.agreement, self.clause):

@@ -39,8 +39,12 @@ def lines_of(text: str) -> list[tuple[int, int]]:
     return out
 
 
-def numbered(text: str) -> list[NumberedLine] | None:
-    """The lines of a page with their printed numbers; None when the page prints none."""
+def numbered(text: str, *, short: bool = False) -> list[NumberedLine] | None:
+    """The lines of a page with their printed numbers; None when the page prints none.
+
+    ``short`` is for a page of a document whose other pages print them: its lines count from 1
+    without a gap, however few they are.
+    """
     spans = lines_of(text)
     numbers: dict[int, tuple[int, int]] = {}
     for at, (start, end) in enumerate(spans):
@@ -48,7 +52,9 @@ def numbered(text: str) -> list[NumberedLine] | None:
         if match and 1 <= int(match.group(1)) <= MOST:
             numbers[at] = (int(match.group(1)), match.end())
     chain = _chain([(at, number) for at, (number, _) in numbers.items()])
-    if len(chain) < ENOUGH or chain[-1][1] - chain[0][1] > 2 * len(chain):
+    if not (
+        short and chain and [number for _, number in chain] == list(range(1, len(chain) + 1))
+    ) and (len(chain) < ENOUGH or chain[-1][1] - chain[0][1] > 2 * len(chain)):
         return None
     told = dict(chain)
     _fill(told, text, spans)

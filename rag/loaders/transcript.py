@@ -30,6 +30,8 @@ _NOT_NAMES = frozenset(
 CONDENSED = (
     "several printed pages on one: a condensed transcript, its lines cannot be cited from here"
 )
+_SPOKEN = re.compile(r"(?m)^[ \t\u00a0]*\d{1,2}[ \t\u00a0]+[QA](?:[.:]|[ \t\u00a0])")
+"""A numbered line with which a question or an answer begins."""
 _PAGE = re.compile(r"\bPage\s+(\d{1,4})\b")
 FULL = 20
 """Printed numbers that make one page believed without others beside it."""
@@ -51,7 +53,12 @@ def mark(pages: list[PageDraft]) -> bool:
     tables = [numbered(page.text) for page in pages]
     full = [table for page, table in zip(pages, tables, strict=True) if page.text.strip()]
     most = bool(full) and sum(table is not None for table in full) * 2 >= len(full)
-    if not most:  # a page of pleading paper before exhibits that have none
+    if most:  # the last page may hold few lines
+        tables = [
+            numbered(page.text, short=True) if table is None else table
+            for page, table in zip(pages, tables, strict=True)
+        ]
+    else:  # a page of pleading paper before exhibits that have none
         tables = [table if _is_full(table) else None for table in tables]
     for page, table in zip(pages, tables, strict=True):
         for line in table or ():
@@ -98,7 +105,7 @@ def split(text: str) -> list[str]:
             before = 0
         if number == before + 1:
             before, last = number, at
-    if len(cuts) < 2:
+    if not cuts or (len(cuts) == 1 and len(_SPOKEN.findall(text)) < TURNS):
         return [text]
     edges = [0, *cuts, len(text) + 1]
     return [text[start : end - 1] for start, end in pairwise(edges)]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from protocol.record import DateOrder
 from verify.dates.mention import DateMention, PartialDate
 from verify.dates.scan import find_dates
+from verify.printed_numbers import unnumbered
 
 NEAR = 6
 """How many dates on each side may share a sentence with a date."""
@@ -22,8 +24,10 @@ class DateTable:
     """
 
     def __init__(self, text: str) -> None:
-        self.mentions = find_dates(text)
-        self.order = _order(text, self.mentions)
+        read = unnumbered(text)
+        found = find_dates(read.words)
+        self.order = _order(read.words, found)
+        self.mentions = tuple(_at(one, *read.raw_span(one.start, one.end)) for one in found)
         self._index: dict[PartialDate, list[int]] = {}
         for number, mention in enumerate(self.mentions):
             values = dict.fromkeys((*mention.readings, *filter(None, (mention.until,))))
@@ -49,6 +53,11 @@ class DateTable:
             for number in self._index.get(PartialDate(None, said.month, said.day), ()):
                 if self.mentions[number].readings[0].year is None:
                     yield number
+
+
+def _at(mention: DateMention, start: int, end: int) -> DateMention:
+    moved = (start, end) != (mention.start, mention.end)
+    return replace(mention, start=start, end=end) if moved else mention
 
 
 def _keys(value: PartialDate) -> Iterator[PartialDate]:

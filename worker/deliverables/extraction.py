@@ -20,6 +20,7 @@ from protocol.record import DocumentInfo
 from rag.coverage import coverage
 from verify.amounts import find_figures
 from verify.dates import find_dates
+from verify.figure_search import figure_in_words
 from verify.names import NameKind, find_names
 from worker.deliverables import Desk, Draft, Row
 from worker.deliverables.events import weekday_clash
@@ -133,9 +134,10 @@ def _dates(text: str) -> Iterator[Value]:
 
 
 def _amounts(text: str) -> Iterator[Value]:
-    for figure in find_figures(text):
+    dates = [(mention.start, mention.end) for mention in find_dates(text)]
+    for figure in find_figures(text, dates):
         if figure.money:
-            shown = f"{figure.unit} {figure.value:,}".replace("$ ", "$")
+            shown = figure_in_words(figure)
             per = f" per {figure.per}" if figure.per else ""
             yield Value(
                 kind="amount",

@@ -163,6 +163,27 @@ def test_a_list_long_after_a_page_of_numbers_begins_no_page(tmp_path: Path) -> N
     assert len(read(tmp_path, text).pages) == 1
 
 
+def test_two_pages_of_a_transcript_are_two_though_the_second_is_short(tmp_path: Path) -> None:
+    first = "".join(
+        f"{line:2}      {'QA'[line % 2]}.  Words of line {line}.\n" for line in range(1, 26)
+    )
+    second = " 1      Q.  Was it paid?\n 2      A.  It was paid one day\n 3  late.\n"
+    paged = read(tmp_path, f"{'1':>62}\n{first}{'2':>62}\n{second}")
+    assert paged.kind == "transcript"
+    assert [page.label for page in paged.pages] == ["1", "2"]
+    lines = [
+        place.label
+        for place in paged.places
+        if place.kind is PlaceKind.LINE and place.start >= paged.pages[1].start
+    ]
+    assert lines == ["1", "2", "3"]
+
+
+def test_a_list_that_begins_anew_is_no_second_page(tmp_path: Path) -> None:
+    items = "".join(f"{line:2}  crate {line}\n" for line in range(1, 26))
+    assert len(read(tmp_path, f"{items}Second ship\n{items}").pages) == 1
+
+
 def test_a_condensed_transcript_says_that_its_lines_cannot_be_cited(tmp_path: Path) -> None:
     rows = [f"Page {at}                 Page {at + 1}" for at in (5,)]
     rows += [f"{n:2d}  left words {n}          {n:2d}  right words {n}" for n in range(1, 26)]
