@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from bot.annotate import annotated, marked
+from bot.annotate import annotated
 from bot.blocks import Block, Piece, Tone, blank, cells, paragraph
 from bot.findings import findings
 from bot.look import Look
 from bot.tables import table_blocks
+from bot.told import verdicts
 from bot.words import Words
 from protocol.answers import AMBER, GREEN, Answer, ReviewState, Timings
 from protocol.record import Coverage, Unread
@@ -95,10 +96,10 @@ def note_line(note: str, look: Look) -> Block:
 
 def counts(answer: Answer) -> tuple[int, int, int]:
     """How many marks are verified, to look at, and failing."""
-    items = marked(answer)
-    green = sum(item.verdict in GREEN for item in items)
-    amber = sum(item.verdict in AMBER for item in items)
-    return green, amber, len(items) - green - amber
+    found = verdicts(answer)
+    green = sum(verdict in GREEN for verdict in found)
+    amber = sum(verdict in AMBER for verdict in found)
+    return green, amber, len(found) - green - amber
 
 
 def counts_line(answer: Answer, look: Look) -> Block:

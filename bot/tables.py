@@ -12,7 +12,8 @@ from typing import Final
 
 from bot.annotate import mark
 from bot.blocks import Block, Piece, Tone, blank, cells, paragraph, wrapped
-from bot.look import Look
+from bot.look import Look, tone
+from bot.told import row_verdicts
 from protocol.answers import Finding, Table
 
 _GAP: Final = 2
@@ -23,6 +24,9 @@ def table_blocks(table: Table, items: Sequence[Finding], look: Look) -> list[Blo
     """The table with its head, every row after the mark of the finding that proves it."""
     marks = {item.number: mark(item, look.signs) for item in items}
     lead = [marks.get(number, Piece("")) for number in table.items[: len(table.rows)]]
+    for at, verdict in enumerate(row_verdicts(table)):  # the finding's sign, not the words' one
+        text = f"[{table.items[at]} {look.signs.of(verdict)}]"
+        lead[at] = Piece(text, tone(verdict), whole=True)
     lead += [Piece("")] * (len(table.rows) - len(lead))
     lead_cells = max((cells(piece.text) for piece in lead), default=0)
     head = [look.line(name) for name in table.columns]

@@ -101,11 +101,12 @@ def _quotations(text: str) -> Iterator[Span]:
 _BOILERPLATE = re.compile(
     r"(?i)^(?:#{1,6}\s|\W*$|(?:sources?|summary|answer|note|timeline|chronology|facts?|background"
     r"|parties|people and parties|dates|amounts|undated|exhibits|not addressed|open questions"
+    r"|differs from the record|the record does not hold this|to look at|as the record has it"
     r"|found in the record|near in meaning, not the same|coverage"
     r"|conclusion|요약|결론|출처)\s*:?$)"
     r"|^\W*(?:the\s+(?:record|documents?|file|materials?)\s+(?:do(?:es)?\s+not|contains?\s+no"
     r"|holds?\s+no)\s+(?:say|state|show|address|mention|contain|hold|give|include|answer|indicate"
-    r"|identify|specify)"
+    r"|identify|specify)|the\s+record\s+as\s+read\s+holds\s+(?:none|no)\b"
     r"|no\s+(?:document|page|passage)\s+(?:of\s+the\s+record\s+)?(?:says|gives|mentions|addresses"
     r"|states|contains)"
     r"|i\s+(?:could\s+not|did\s+not|can(?:not|'t))\s+(?:find|read|locate)|(?:read"

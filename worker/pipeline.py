@@ -49,6 +49,7 @@ from protocol.jobs import (
 )
 from rag.embedding import Embedder
 from rag.reranking import Reranker
+from worker import told
 from worker.config import Settings
 from worker.deliverables import (
     Colleague,
@@ -282,12 +283,12 @@ class Pipeline:
 
 def completed(answer: Answer) -> Completed:
     """The last event of a job that ended with this answer; it counts, it holds no words."""
-    verdicts = [item.verdict for item in answer.items]
+    found = told.verdicts(answer)
     return Completed(
         answer_sha256=answer.text_sha256,
-        verified=sum(verdict in GREEN for verdict in verdicts),
-        to_look_at=sum(verdict in AMBER for verdict in verdicts),
-        failing=sum(verdict in RED for verdict in verdicts),
+        verified=sum(verdict in GREEN for verdict in found),
+        to_look_at=sum(verdict in AMBER for verdict in found),
+        failing=sum(verdict in RED for verdict in found),
     )
 
 
@@ -321,6 +322,8 @@ def _table(draft: Draft, items: tuple[Finding, ...]) -> Table | None:
             None,
         )
         verdict = proof.verdict.replace("_", " ") if proof else "NOT CHECKED"
+        if proof and proof.verdict in GREEN and draft.proof_columns[1] == told.SHOWN:
+            verdict = told.AS_THERE  # the words shown are right; the finding beside them may be red
         place = "; ".join(one.pin_cite for one in proof.places) if proof else ""
         rows.append((*row.cells, place, verdict))
         numbers.append(proof.number if proof else 0)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 
+import pypdf
 import pytest
 
 from bench.house import CODE, SAMPLE, YOU, open_house
+from bot import words as catalogue
+from bot.blocks import plain
+from bot.look import Look
+from bot.render import reply
 from protocol.answers import GREEN, RED, ItemKind, Verdict
 from protocol.errors import BadRequest, NotFound
 from protocol.jobs import CiteCheck
+from worker.export import certificate, reading
+from worker.pipeline import completed
 
 KEY = json.loads((SAMPLE.parent / "answer-key.json").read_text("utf-8"))
 
@@ -99,3 +107,29 @@ async def test_neither_both_nor_a_strange_document_is_taken(root):
                 await house.work.submit(request, YOU)
         with pytest.raises(NotFound):
             await house.work.submit(CiteCheck(matter=CODE, key="c", document="D-none"), YOU)
+
+
+def test_what_is_counted_is_the_brief_and_not_the_words_shown(answer):
+    found = [Verdict(row["finding"].replace(" ", "_")) for row in rows(answer)]
+    red = sum(verdict in RED for verdict in found)
+    green = sum(verdict in GREEN for verdict in found)
+    assert red >= 2
+    said = f"{green} verified · {len(found) - green - red} to look at · {red} failing"
+    assert reading.counts(answer) == said
+    ended = completed(answer)
+    assert (ended.verified, ended.failing) == (green, red)
+    shown = plain(reply(answer, Look(words=catalogue.load("en"))), 100)
+    assert said in shown
+    assert f"[{answer.table.items[0]} ✘]" in shown
+
+
+def test_the_one_page_report_names_what_the_brief_gets_wrong(answer):
+    page = pypdf.PdfReader(io.BytesIO(certificate.render(answer, "Hartwell"))).pages[0]
+    text = page.extract_text()
+    assert "Every item is verified" not in text
+    assert "ALTERED" in text
+
+
+def test_no_green_word_stands_beside_a_finding_of_another_colour(answer):
+    for row in rows(answer):
+        assert row["words of the brief"] in ("as they stand there", "NOT CHECKED")

@@ -34,8 +34,9 @@ from rag.coverage import coverage
 from worker.deliverables import Desk, Draft, Row
 from worker.deliverables.wording import line
 from worker.quoting import Sentence
+from worker.told import FINDING, SHOWN
 
-COLUMNS: Final = ("item", "kind", "finding", "reason", "the record")
+COLUMNS: Final = ("item", "kind", FINDING, "reason", "the record")
 _DIFFERS: Final = frozenset({Verdict.ALTERED, Verdict.MISATTRIBUTED, Verdict.INCONSISTENT})
 _GROUPS: Final = (
     ("Differs from the record:", _DIFFERS),
@@ -66,7 +67,7 @@ async def make(desk: Desk, request: CiteCheck) -> Draft:
     else:
         (brief,) = desk.chosen((request.document,))
         text, rows, findings, title = await _of_document(desk, record, brief)
-        proof = ("place in the brief", "words of the brief")
+        proof = ("place in the brief", SHOWN)
     return Draft(
         question=f"/citecheck {title}",
         text=text,

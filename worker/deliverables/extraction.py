@@ -56,7 +56,7 @@ async def make(desk: Desk, request: Extract) -> Draft:
         rows.extend(await asyncio.to_thread(_rows_of, info, every, kinds))
     rows.sort(key=lambda row: (row[0].kind, row[0].order))
     left_out = max(0, len(rows) - MOST_ROWS)
-    text, table = _written(rows[:MOST_ROWS])
+    text, table = _written(rows[:MOST_ROWS], kinds)
     notes = [*inside, *(f"{info.title}: {value.note}" for value, info, _, _ in rows if value.note)]
     if left_out:
         notes.append(
@@ -98,11 +98,14 @@ def _rows_of(
 
 
 def _written(
-    rows: Sequence[tuple[Value, DocumentInfo, Sentence, str | None]],
+    rows: Sequence[tuple[Value, DocumentInfo, Sentence, str | None]], kinds: Sequence[str]
 ) -> tuple[str, tuple[Row, ...]]:
     """The text, a line a row, and the rows with where their proof stands in it."""
     if not rows:
-        return "The record as read holds none.", ()
+        return (
+            f"The record as read holds no {' and no '.join(map(_SOUGHT.__getitem__, kinds))}.",
+            (),
+        )
     text, table, kind = "", [], ""
     printed: dict[tuple[str, str, int], tuple[int, int]] = {}
     for value, info, sentence, asked in rows:
@@ -164,4 +167,10 @@ _KOREAN_PERSON: Final = re.compile(
     r"(?:대표이사|대표|이사|사장|부장|차장|과장|변호사|증인|담당자?)\s{1,2}(?P<name>[가-힣]{2,4})(?![가-힣])"
 )
 """A Korean name is one word: it is known as a person's by the office before it."""
+_SOUGHT: Final = {
+    "dates": "date with a day, a month or a year of its own",
+    "amounts": "amount written with its currency (bare numbers are not listed)",
+    "parties": "company and no person of two names or more",
+}
+"""What each kind looks for, so that "none" is not taken for more than it says."""
 _HEADINGS: Final = {"date": "Dates", "amount": "Amounts", "party": "People and parties"}

@@ -45,20 +45,23 @@ def render(answer: Answer, title: str) -> bytes:
     for said in _facts(answer):
         page.line(said, size=9)
     page.gap()
-    open_items = [item for item in reading.marked(answer) if item.verdict not in GREEN]
-    page.line("Items that are not verified" if open_items else "Every item is verified.", size=10)
-    for at, item in enumerate(open_items):
-        words = reading.plain(answer.text[item.start : item.end])
-        said = reading.comment(item)[2:]
-        if not page.line(f"{item.number}  “{words[:120]}”: {said}", size=8.5, most=_MOST_LINES):
-            page.line(
-                f"{len(open_items) - at} further items stand in the Word file.", size=9, last=True
-            )
+    items = [*reading.open_rows(answer), *_open_items(answer)]
+    page.line("Items that are not verified" if items else "Every item is verified.", size=10)
+    for at, said in enumerate(items):
+        if not page.line(said, size=8.5, most=_MOST_LINES):
+            page.line(f"{len(items) - at} further items stand in the Word file.", size=9, last=True)
             break
     page.signature()
     canvas.showPage()
     canvas.save()
     return out.getvalue()
+
+
+def _open_items(answer: Answer) -> Iterator[str]:
+    for item in reading.marked(answer):
+        if item.verdict not in GREEN:
+            words = reading.plain(answer.text[item.start : item.end])
+            yield f"{item.number}  “{words[:120]}”: {reading.comment(item)[2:]}"
 
 
 def _facts(answer: Answer) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from protocol.answers import AMBER, GREEN, RED, Answer, Citation, Finding, ItemKind, Verdict
 from protocol.record import Coverage
+from worker import told
 from worker.review import MAY_LEAVE, live_state
 
 DRAFT: Final = "DRAFT, not reviewed"
@@ -42,9 +43,18 @@ def marked(answer: Answer) -> list[Finding]:
 
 def counts(answer: Answer) -> str:
     """``3 verified · 1 to look at · 0 failing``."""
-    verdicts = [item.verdict for item in answer.items]
+    verdicts = told.verdicts(answer)
     green, amber, red = (sum(v in group for v in verdicts) for group in (GREEN, AMBER, RED))
     return f"{green} verified · {amber} to look at · {red} failing"
+
+
+def open_rows(answer: Answer) -> list[str]:
+    """Of a cite-check of a paper: each item of the paper that is not verified, with the finding."""
+    rows = [row for row, verdict in told.found_rows(answer.table) if verdict not in GREEN]
+    return [
+        plain(f"“{row['item']}”: {row['finding']}. {row['reason']}. {row['the record']}")
+        for row in rows
+    ]
 
 
 def word(verdict: Verdict) -> str:
