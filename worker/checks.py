@@ -25,6 +25,7 @@ from worker.boards.model_file import read_header
 from worker.config import Loaded, Settings
 from worker.engine import EngineSettings, bundled_model
 from worker.engine.native_server import OPENMP, openmp
+from worker.setup.engine_units import unit_name
 from worker.watching.placed import misplaced, place_in_words
 
 _ROOMY_BYTES: Final = 5 * 1024**3
@@ -70,6 +71,8 @@ def run_checks(loaded: Loaded) -> Iterator[Check]:
     boards = settings.board_settings()
     for board in boards:
         yield _guarded(f"board {board.name}", lambda _, b=board: _board(b, box, boards), settings)  # type: ignore[misc]
+        if board.unit_socket is not None:
+            yield _guarded(f"engine {board.name}", lambda _, b=board: _unit(b), settings)  # type: ignore[misc]
     for name, check in (
         ("worker", _worker),
         ("gateway", _gateway),
@@ -255,6 +258,19 @@ def _board(board: EngineSettings, box: Box | AppError, boards: tuple[EngineSetti
         if place := place_in_words(box, board):
             said = f"{said}, on {place}"
     return Check(name=name, state=State.OK, reason=said)
+
+
+def _unit(board: EngineSettings) -> Check:
+    """Of an engine that is lent by a unit of its own."""
+    name = f"engine {board.name}"
+    if board.unit_socket is not None and board.unit_socket.exists():
+        return Check(name=name, state=State.OK, reason="its unit lends it")
+    return Check(
+        name=name,
+        state=State.WARN,
+        reason="its unit is not up, or still loads the model",
+        next_step=f"systemctl status {unit_name(board.name)}",
+    )
 
 
 def _worker(settings: Settings) -> Check:

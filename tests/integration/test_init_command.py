@@ -24,6 +24,7 @@ def init(folder, *more, check=True):
         timeout=120,
         stdin=subprocess.DEVNULL,
         check=check,
+        env={**os.environ, "XDG_RUNTIME_DIR": str(folder.with_name(f"{folder.name}-run"))},
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ _COMMANDS: Final = {
     "demo": ("worker.cli.demo", "The main job on the bundled sample matter."),
     "serve": ("worker.cli.serve", "Run the worker."),
     "gateway": ("worker.cli.gateway", "Run the SSH gateway."),
+    "engine": ("worker.cli.engine", "Run one board's engine in a unit of its own."),
     "doctor": ("worker.cli.doctor", "What works, what does not, and what to do."),
     "top": ("worker.cli.top", "Queues, engines, cards and speeds of the running worker, live."),
     "boards": ("worker.cli.boards", "Graphics cards, their health, and what fits on them."),

@@ -1,7 +1,8 @@
 """A ``llama-server`` child as an engine: one model, pinned to one board, spoken to over a socket.
 
 The child is a configured binary, or the native server of the package ``xllamacpp`` in a process of
-its own; both take the same flags. It always streams with prefill progress, because only then does
+its own; both take the same flags. Where the engine has a unit of its own, `worker.engine.unit`
+starts the same server and lends it. It always streams with prefill progress, because only then does
 closing the stream stop it within a batch. It runs once: a child that ended is started again by
 `worker.engine.supervisor`, which makes a fresh keeper.
 """
@@ -51,6 +52,7 @@ from worker.engine.slot_keeper import SlotKeeper
 from worker.engine.slot_test import why_no_slot_files, why_slot_files_fail
 from worker.engine.slots import Slots
 from worker.engine.template_test import shared_tokens
+from worker.engine.unit_child import UnitChild
 from worker.engine.wall import Watch, walled
 
 _HEALTH_POLL_S = 0.05
@@ -69,7 +71,7 @@ class LlamaServer:
             hung=lambda: self.condemn("the engine did not stop when asked"),
             limit_s=settings.stall_timeout_s,
         )
-        self._child: Child | None = None
+        self._child: Child | UnitChild | None = None
         self._api: LlamaHttp | None = None
         self._run: RunFolder | None = None
         self._slots: SlotKeeper | None = None
@@ -91,16 +93,10 @@ class LlamaServer:
         model = settings.model if settings.model is not None else bundled_model()
         weights = await asyncio.to_thread(verify_model, model, settings.model_sha256)
         binary = await asyncio.to_thread(file_sha256, self._binary())
-        program = self._program()
-        build = await read_help(program)
-        self._run = RunFolder(settings.run_folder)
         try:
-            socket = self._run.new_socket()
-            flags = server_flags(
-                settings, model=model, socket=socket, slots=self._run.folder("slots"), build=build
-            )
-            self._child = await Child.start([*program, *flags], settings.environment)
-            self._api = LlamaHttp(str(socket), answer_timeout_s=settings.stall_timeout_s)
+            launch = self._attach if settings.unit_socket is not None else self._spawn
+            socket, flags = await launch(model)
+            self._api = LlamaHttp(socket, answer_timeout_s=settings.stall_timeout_s)
             await self._wait_loaded()
             props = await self._api.props()
             template = str(props.get("chat_template", ""))
@@ -293,6 +289,25 @@ class LlamaServer:
 
     # --- inside ----------------------------------------------------------------------------------
 
+    async def _spawn(self, model: Path) -> tuple[str, list[str]]:
+        """A child of ours; gives its socket and flags."""
+        program = self._program()
+        build = await read_help(program)
+        self._run = RunFolder(self._settings.run_folder)
+        socket = self._run.new_socket()
+        slots = self._run.folder("slots")
+        flags = server_flags(self._settings, model=model, socket=socket, slots=slots, build=build)
+        self._child = await Child.start([*program, *flags], self._settings.environment)
+        return str(socket), flags
+
+    async def _attach(self, model: Path) -> tuple[str, list[str]]:
+        """The server that the engine's own unit lends; gives its socket and flags."""
+        assert self._settings.unit_socket is not None
+        child = await UnitChild.attach(self._settings.unit_socket, self._settings.start_timeout_s)
+        self._child = child
+        await asyncio.to_thread(child.refuse_other, self._settings, model)
+        return child.serves.socket, list(child.serves.flags)
+
     def _program(self) -> list[str]:
         return server_program(self._settings)
 
@@ -344,6 +359,8 @@ class LlamaServer:
     async def _why_no_slot_files(self, model: Path) -> str:
         if not self._settings.slot_files:
             return ""
+        if self._settings.unit_socket is not None:
+            return "slot files off: the engine has a unit of its own"
         if self._settings.slots > 1:
             return "slot files off: more than one slot"
         if why := why_no_slot_files(await asyncio.to_thread(read_header, model)):
@@ -375,7 +392,7 @@ class LlamaServer:
             raise Unavailable("the engine is away")
         return self._api
 
-    def _started_child(self) -> Child:
+    def _started_child(self) -> Child | UnitChild:
         if self._child is None:
             raise Unavailable("the engine is not started")
         return self._child

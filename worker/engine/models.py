@@ -142,6 +142,8 @@ def keep_model(part: Path, target: Path, sha256: str) -> ModelFile:
         part.unlink(missing_ok=True)
         raise
     _note(target).write_text(found.sha256 + "\n", "ascii")
+    if target.parent.stat().st_mode & 0o040:  # an engine of another user reads it
+        part.chmod(0o640)
     part.replace(target)
     return ModelFile(name=target.name, size_bytes=found.size_bytes, sha256=found.sha256)
 

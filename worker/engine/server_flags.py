@@ -50,6 +50,7 @@ _FORBIDDEN = {
 }
 """What a flag of the settings may not be, with every name that builds have given it."""
 
+_SPECULATION = "--spec-type"
 _NO_UI = ("--no-ui", "--no-webui")
 """The same flag, older name last."""
 
@@ -88,6 +89,62 @@ def server_binary(settings: EngineSettings) -> Path:
     raise Unavailable("the package xllamacpp is not installed")
 
 
+def setting_flags(settings: EngineSettings, *, model: Path) -> list[str]:
+    """The arguments that follow from the settings: all but where it listens and what it may write.
+
+    Raises:
+        BadRequest: The settings ask for a flag or a kind of speculation that we do not allow; it is
+            named.
+    """
+    refuse_shared_speculation(settings.speculation)
+    for flag in settings.flags:
+        name = flag.split("=", 1)[0]
+        if name in _FORBIDDEN:
+            raise BadRequest(f"the engine flag {name} is not allowed: {_FORBIDDEN[name]}")
+    given = [
+        *("-m", str(model)),
+        *("-a", settings.name),
+        *("-c", str(settings.context_tokens * settings.slots)),
+        *("-np", str(settings.slots)),
+        *("-b", str(settings.batch_tokens)),
+        *("-ub", str(min(settings.ubatch_tokens, settings.batch_tokens))),
+        *("-t", str(settings.threads)),
+        *("-ctk", settings.kv_dtype),
+        *("-ctv", settings.kv_dtype),
+        *("--cache-ram", str(settings.cache_ram_mib)),
+        *("--fit", "off"),
+        "--offline",
+        "--slots",
+        *("-lv", "1"),
+    ]
+    if settings.speculation != "none":
+        given += [_SPECULATION, settings.speculation]
+    return given + list(settings.flags)
+
+
+def placed_flags(given: Sequence[str], *, socket: Path, slots: Path, build: BuildHelp) -> list[str]:
+    """The arguments with the place where it listens and the folder that it may write.
+
+    Raises:
+        BadRequest: Among them is a flag or a kind of speculation that the build lacks; it is named.
+    """
+    if _SPECULATION in given[:-1]:
+        _refuse_unknown_speculation(given[list(given).index(_SPECULATION) + 1], build)
+    placed = [
+        *given,
+        *("--host", str(socket)),
+        *("--slot-save-path", f"{slots}/"),
+        next((flag for flag in _NO_UI if flag in build.flags), _NO_UI[0]),
+    ]
+    for flag in placed:
+        if _is_flag(flag) and flag.split("=", 1)[0] not in build.flags:
+            raise BadRequest(
+                f"this build of the engine does not know the flag {flag.split('=', 1)[0]}",
+                next_step="remove the flag, or point to the build it was written for",
+            )
+    return placed
+
+
 def server_flags(
     settings: EngineSettings, *, model: Path, socket: Path, slots: Path, build: BuildHelp
 ) -> list[str]:
@@ -97,41 +154,8 @@ def server_flags(
         BadRequest: The settings ask for a flag or a kind of speculation that the build lacks or
             that we do not allow; it is named.
     """
-    refuse_shared_speculation(settings.speculation)
-    _refuse_unknown_speculation(settings.speculation, build)
-    for flag in settings.flags:
-        name = flag.split("=", 1)[0]
-        if name in _FORBIDDEN:
-            raise BadRequest(f"the engine flag {name} is not allowed: {_FORBIDDEN[name]}")
-    given = [
-        *("-m", str(model)),
-        *("-a", settings.name),
-        *("--host", str(socket)),
-        *("-c", str(settings.context_tokens * settings.slots)),
-        *("-np", str(settings.slots)),
-        *("-b", str(settings.batch_tokens)),
-        *("-ub", str(min(settings.ubatch_tokens, settings.batch_tokens))),
-        *("-t", str(settings.threads)),
-        *("-ctk", settings.kv_dtype),
-        *("-ctv", settings.kv_dtype),
-        *("--cache-ram", str(settings.cache_ram_mib)),
-        *("--slot-save-path", f"{slots}/"),
-        *("--fit", "off"),
-        "--offline",
-        "--slots",
-        *("-lv", "1"),
-        next((flag for flag in _NO_UI if flag in build.flags), _NO_UI[0]),
-    ]
-    if settings.speculation != "none":
-        given += ["--spec-type", settings.speculation]
-    given += settings.flags
-    for flag in given:
-        if _is_flag(flag) and flag.split("=", 1)[0] not in build.flags:
-            raise BadRequest(
-                f"this build of the engine does not know the flag {flag.split('=', 1)[0]}",
-                next_step="remove the flag, or point to the build it was written for",
-            )
-    return given
+    given = setting_flags(settings, model=model)
+    return placed_flags(given, socket=socket, slots=slots, build=build)
 
 
 def _refuse_unknown_speculation(kinds: str, build: BuildHelp) -> None:

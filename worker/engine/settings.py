@@ -22,6 +22,9 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """A ``llama-server`` binary; None takes the native server of the package ``xllamacpp``."""
     fallback_binary: Path | None = None
     """The build before; takes over when ``binary`` fails its tests or keeps ending."""
+    unit_socket: Path | None = None
+    """For an engine in a unit of its own: the socket on which that unit lends it. The worker starts
+    the engine itself when not set. Such a unit has one build and no slot files."""
     state_file: Path | None = None
     """Where test results of builds are kept over restarts; None keeps them in memory."""
     speeds_file: Path | None = None

@@ -70,7 +70,7 @@ class Child(Engine, Protocol):
 def supervised_llama_server(settings: EngineSettings) -> Supervised:
     """A supervised ``llama-server``, with the fallback build behind it where one is configured."""
     builds = [settings]
-    if settings.fallback_binary is not None:
+    if settings.fallback_binary is not None and settings.unit_socket is None:
         builds.append(msgspec.structs.replace(settings, binary=settings.fallback_binary))
     return Supervised([partial(LlamaServer, build) for build in builds], settings)
 

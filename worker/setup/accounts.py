@@ -1,4 +1,8 @@
-"""The users a service box runs as: one for the worker, one for the gateway, with one group."""
+"""The users a service box runs as: one for the worker, one for the gateway, with one group.
+
+Engines run as a third user with a group of its own, to which the worker belongs and the gateway
+does not: who may enter that group's folders may ask an engine.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +20,17 @@ from protocol.errors import BadRequest, Unavailable
 GROUP: Final = "secondchair"
 WORKER: Final = "secondchair"
 GATEWAY: Final = "secondchair-gateway"
+ENGINE: Final = "secondchair-engine"
 
 
 class Accounts(msgspec.Struct, frozen=True, kw_only=True):
-    """Numbers of the two users and their group."""
+    """Numbers of the users and their groups."""
 
     worker_uid: int
     gateway_uid: int
     gid: int
+    engine_gid: int | None = None
+    """The group of engines; None on a box that was set up before they had units of their own."""
 
 
 def find_accounts() -> Accounts | None:
@@ -43,7 +50,9 @@ def find_accounts() -> Accounts | None:
                 f"the user {user.pw_name} has another primary group than {GROUP}",
                 next_step=f"usermod --gid {GROUP} {user.pw_name}",
             )
-    return Accounts(worker_uid=worker.pw_uid, gateway_uid=gateway.pw_uid, gid=gid)
+    return Accounts(
+        worker_uid=worker.pw_uid, gateway_uid=gateway.pw_uid, gid=gid, engine_gid=_engine_gid()
+    )
 
 
 def make_accounts() -> Accounts:
@@ -53,7 +62,7 @@ def make_accounts() -> Accounts:
         Unavailable: This process may not make users, or the system has no tool for it.
     """
     found = find_accounts()
-    if found is not None:
+    if found is not None and found.engine_gid is not None:
         return found
     if os.geteuid() != 0:
         raise Unavailable("only root can make the service's users", next_step="run init with sudo")
@@ -62,19 +71,32 @@ def make_accounts() -> Accounts:
             "this system has no useradd",
             next_step=f"make the users {WORKER} and {GATEWAY} with the group {GROUP}, then again",
         )
-    if GROUP not in {group.gr_name for group in grp.getgrall()}:
-        _run("groupadd", "--system", GROUP)
+    groups = {group.gr_name for group in grp.getgrall()}
+    for name in (GROUP, ENGINE):
+        if name not in groups:
+            _run("groupadd", "--system", name)
     known = {user.pw_name for user in pwd.getpwall()}
-    for name in (WORKER, GATEWAY):
+    for name, group in ((WORKER, GROUP), (GATEWAY, GROUP), (ENGINE, ENGINE)):
         if name not in known:
             _run(
-                "useradd", "--system", "--gid", GROUP, "--no-create-home",
+                "useradd", "--system", "--gid", group, "--no-create-home",
                 "--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", name,
             )  # fmt: skip
+    _run("usermod", "--append", "--groups", ENGINE, WORKER)
     made = find_accounts()
-    if made is None:
+    if made is None or made.engine_gid is None:
         raise Unavailable("the service's users were made but cannot be found")
     return made
+
+
+def _engine_gid() -> int | None:
+    """The engines' group, when its user is there and the worker belongs to it."""
+    try:
+        pwd.getpwnam(ENGINE)
+        group = grp.getgrnam(ENGINE)
+    except KeyError:
+        return None
+    return group.gr_gid if WORKER in group.gr_mem else None
 
 
 def _run(*command: str) -> None:

@@ -1,8 +1,8 @@
 """The box's folders and keys, each made unless it is there, with the rights that it must have.
 
 On a service box the state folder is shared by two users of one group: the worker owns everything
-but ``gateway/`` (the host keys), and the group may pass only where the gateway works. Elsewhere all
-of it is for one user alone.
+but ``gateway/`` (the host keys), and the group may pass only where the gateway works; the weights
+in ``models/`` are readable for the engines' group. Elsewhere all of it is for one user alone.
 """
 
 from __future__ import annotations
@@ -118,15 +118,25 @@ def _give(settings: Settings, accounts: Accounts) -> None:
     """
     state = settings.state
     keys, matters = state / "gateway", matters_folder(settings)
+    weights = state / "models"
     os.chown(state, accounts.worker_uid, accounts.gid)
     for top, folders, files, handle in os.fwalk(state, follow_symlinks=False):
         here = Path(top)
         for name in (*folders, *files):
             owned = here / name
             uid = accounts.gateway_uid if keys in (owned, *owned.parents) else accounts.worker_uid
-            os.chown(name, uid, accounts.gid, dir_fd=handle, follow_symlinks=False)
+            gid = accounts.gid
+            if accounts.engine_gid is not None and weights in (owned, *owned.parents):
+                gid = accounts.engine_gid
+            os.chown(name, uid, gid, dir_fd=handle, follow_symlinks=False)
         if here.parent == matters:  # what lies in these is the gateway's
             folders[:] = [name for name in folders if name not in ("inbox", "incoming")]
+    if accounts.engine_gid is not None:
+        with _as(accounts.worker_uid, accounts.engine_gid):
+            weights.chmod(0o2750)  # what is added later belongs to the group, too
+            for file in weights.glob("*.gguf"):
+                if not file.is_symlink():
+                    file.chmod(0o640)
     with _as(accounts.worker_uid, accounts.gid):
         registry_path(settings).chmod(0o640)
         for journal in (state / "audit").glob("*.jsonl"):

@@ -14,7 +14,15 @@ from protocol.errors import BadRequest
 from worker.boards import Box
 from worker.boards.declared import as_declared, as_toml, load_declared
 from worker.config import Settings
-from worker.setup.accounts import GATEWAY, WORKER, Accounts, find_accounts, make_accounts
+from worker.setup.accounts import (
+    ENGINE,
+    GATEWAY,
+    WORKER,
+    Accounts,
+    find_accounts,
+    make_accounts,
+)
+from worker.setup.engine_units import with_units
 from worker.setup.explained import write_explained
 from worker.setup.folders import first_user, prepare
 from worker.setup.units import caps_script, render_units, write_units
@@ -49,11 +57,13 @@ def carry_out(plan: Plan, *, dry_run: bool) -> Iterator[str]:
     if plan.service:
         _refuse_hidden_install()
         accounts = find_accounts()
-        if accounts is None:
-            yield f"users {WORKER} and {GATEWAY}, one group {WORKER}"
-            accounts = None if dry_run else make_accounts()
+        if accounts is None or accounts.engine_gid is None:
+            yield f"users {WORKER} and {GATEWAY}, one group {WORKER}; user {ENGINE} with its own"
+            accounts = accounts if dry_run else make_accounts()
         if accounts is not None:
             settings = _with_gateway(settings, accounts)
+        if not plan.config.exists():
+            settings = with_units(settings)
     yield from _config(plan, settings, accounts, dry_run)
     stand_in = Accounts(worker_uid=os.geteuid(), gateway_uid=os.geteuid(), gid=os.getegid())
     known = accounts or (stand_in if plan.service else None)

@@ -1,9 +1,10 @@
 """The systemd units of a box, from the templates of ``deploy/systemd/``.
 
-One worker, one gateway, a health check, and, for boards with declared limits, the caps. The worker
-starts its engines itself, so a board is a drop-in of the worker's unit: it names the board's cards,
-binds the worker to their processors and memory where the box has more than one node, and makes the
-caps a condition. What an engine is pinned to stands in the settings, by UUID.
+One worker, one gateway, a health check, a unit for each engine (`worker.setup.engine_units`) and,
+for boards with declared limits, the caps. A board whose engine is the worker's own child, or that
+has none, is a drop-in of the worker's unit: it names the board's cards, binds the worker to their
+processors and memory where the box has more than one node, and makes the caps a condition. What an
+engine is pinned to stands in the settings, by UUID.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from protocol.errors import BadRequest, NotFound
 from worker.boards import Box
 from worker.boards.declared import Declared
 from worker.config import Settings
+from worker.setup.engine_units import TEMPLATE, bound_to, engine_blanks, in_units, unit_name
+from worker.watching.uses import hardware_of
 
 UNITS: Final = (
     "secondchair-worker.service",
@@ -101,11 +104,23 @@ def render_units(
         "DEVICES": _devices(box),
         "CAPS": _path(caps) if caps else "",
         "DOCS": _path(_docs()),
+        "ENGINES": " ".join(unit_name(board.name) for board in in_units(settings)),
     }
     folder = templates_folder()
     names = (*UNITS, *(CAPS_UNITS if with_caps else ()))
     found = {name: _filled((folder / name).read_text("utf-8"), blanks) for name in names}
+    hardware = {board.name: board.uuids for board in box.boards}
+    apart: set[str] = set()
+    for engine in in_units(settings):
+        name = unit_name(engine.name)
+        if name in found:
+            raise BadRequest("the units of two boards would have one name")
+        mine = engine_blanks(engine, box=box, with_caps=with_caps, sys_root=sys_root)
+        found[name] = _filled((folder / TEMPLATE).read_text("utf-8"), {**blanks, **mine})
+        apart |= hardware_of(engine, hardware)
     for board in box.boards:
+        if board.name in apart:
+            continue
         name = f"secondchair-worker.service.d/board-{_board_name(board.name)}.conf"
         nodes = sorted(node for node in board.numa_nodes if node is not None)
         found[name] = _drop_in(board.name, board.uuids, nodes, with_caps, sys_root)
@@ -133,6 +148,10 @@ def write_units(units: Mapping[str, str], target: Path) -> list[Path]:
             if f"{drop_ins.name}/{path.name}" not in units:
                 path.unlink()
                 written.append(path)
+        for path in sorted(target.glob("secondchair-engine-*.service")):
+            if path.name not in units:
+                path.unlink()
+                written.append(path)
     except OSError as error:
         raise BadRequest(f"the units cannot be written ({error.strerror})") from error
     return written
@@ -155,16 +174,11 @@ def _drop_in(
             "Requires=secondchair-caps.service",
             "After=secondchair-caps.service",
         ]
-    if nodes and _node_count(sys_root) > 1:
-        processors = [
-            (sys_root / f"devices/system/node/node{node}/cpulist").read_text("ascii").strip()
-            for node in nodes
-        ]
+    if bound := bound_to(nodes, sys_root):
         lines += [
             "[Service]",
             "# The processors and the memory next to its cards; other boards add theirs.",
-            f"AllowedCPUs={','.join(processors)}",
-            f"AllowedMemoryNodes={','.join(map(str, nodes))}",
+            *(line for line in bound if not line.startswith("NUMA")),
         ]
     return "\n".join(lines) + "\n"
 
@@ -173,10 +187,6 @@ def _devices(box: Box) -> str:
     if not box.gpus:
         return "PrivateDevices=yes"
     return "DeviceAllow=char-nvidia* rw"
-
-
-def _node_count(sys_root: Path) -> int:
-    return len(list((sys_root / "devices/system/node").glob("node[0-9]*")))
 
 
 def _refuse_network_engines(settings: Settings) -> None:
