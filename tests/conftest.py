@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import shutil
 import sys
+import tempfile
 
 import pytest
 
@@ -42,6 +44,14 @@ def _guard(event: str, args: tuple[object, ...]) -> None:
 
 
 sys.addaudithook(_guard)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Sockets of this run lie in a folder of its own: a worker that somebody runs beside it on the
+    same machine is neither met nor disturbed."""
+    folder = tempfile.mkdtemp(prefix="run-")  # short, since a socket's path is
+    os.environ["XDG_RUNTIME_DIR"] = folder
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 @pytest.fixture

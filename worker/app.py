@@ -12,8 +12,7 @@ import contextlib
 import datetime as dt
 import os
 from collections.abc import AsyncIterator
-from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 
@@ -21,22 +20,16 @@ from protocol.errors import AppError, ErrorValue, NotFound, Unavailable
 from protocol.events import Event, Failed
 from protocol.ids import MatterId
 from protocol.jobs import (
-    Ask,
     Cancel,
-    Chronology,
-    CiteCheck,
     Decide,
     Edit,
     Export,
-    Extract,
-    Find,
     Forget,
     GetAnswer,
     GetBoards,
     Health,
     HoldBoard,
     HoldMatter,
-    Ingest,
     KeepPlace,
     LiftHold,
     ListDocuments,
@@ -46,8 +39,7 @@ from protocol.jobs import (
     OpenSource,
     Result,
     ResumeBoard,
-    Summarize,
-    WriteDraft,
+    WorkRequest,
 )
 from rag.embedding import Embedder, ModelEmbedder, default_model_folder
 from rag.reranking import CrossEncoderReranker, Reranker
@@ -57,6 +49,7 @@ from worker.app_boxes import Boxes, open_line
 from worker.audit import SEAL_TAG
 from worker.boards.declared import load_declared
 from worker.boxes import LEND
+from worker.clock import utc_now
 from worker.config import Settings
 from worker.engine import State
 from worker.handlers import Office
@@ -72,6 +65,7 @@ from worker.jobs import JobQueue, Lease, Work
 from worker.jobs.runner import Runner
 from worker.keeping.migrations import refuse_unfit
 from worker.logs import Log
+from worker.paths import SOCKET, audit_folder, boards_path, matters_folder, registry_path
 from worker.pipeline import Board, Pipeline
 from worker.placing import Placing
 from worker.proof import Proof
@@ -83,12 +77,6 @@ from worker.shelf import Shelf
 from worker.watching.guard import Guard
 from worker.watching.view import Rates, boards_now
 
-SOCKET: Final = "worker.sock"
-"""The worker's socket in the run folder; the gateway connects to it."""
-
-_WORK: Final = (
-    Ask, Find, Summarize, Extract, Chronology, CiteCheck, WriteDraft, Ingest
-)  # fmt: skip
 _FAILURE: Final = "failure"
 _IDLE_S: Final = 30.0
 _DAY_S: Final = 86_400.0
@@ -101,26 +89,6 @@ _HEALTH: Final = {
     State.DOWN: "down",
     State.QUARANTINED: "down",
 }
-
-
-def utc_now() -> dt.datetime:
-    """The present time, aware and in UTC."""
-    return dt.datetime.now(dt.UTC)
-
-
-def registry_path(settings: Settings) -> Path:
-    """Where keys, users and roles stand."""
-    return settings.state / "registry" / "users.toml"
-
-
-def boards_path(settings: Settings) -> Path:
-    """Where the boards file lies: what the operator says the box has."""
-    return settings.state / "boards.toml"
-
-
-def matters_folder(settings: Settings) -> Path:
-    """The folder of all matters."""
-    return settings.state / "matters"
 
 
 def open_embedder(settings: Settings) -> Embedder:
@@ -175,7 +143,7 @@ class App:
         settings = self.settings
         registry = RegistryFile(registry_path(settings))
         refuse_unfit(settings.state)
-        for folder in (settings.state, matters_folder(settings), settings.state / "audit"):
+        for folder in (settings.state, matters_folder(settings), audit_folder(settings)):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         run = settings.run()
         async with contextlib.AsyncExitStack() as stack:
@@ -193,7 +161,7 @@ class App:
             boxes = self._boxes = Boxes(settings, run, utc_now)
             self._boards |= await boxes.open(own, queue, stack)
             stack.push_async_callback(self._end_starts)
-            office = Office(shelf=shelf, queue=queue, audit=settings.state / "audit", now=utc_now)
+            office = Office(shelf=shelf, queue=queue, audit=audit_folder(settings), now=utc_now)
             rates = Rates()
             pipeline = self._pipeline(queue, shelf, rates)
             runner = self._runner(queue, shelf, boxes.work(pipeline.work))
@@ -244,7 +212,7 @@ class App:
             except AppError as error:
                 _LOG.warning("queue.not_swept", code=error.code)
             try:
-                made = await asyncio.to_thread(anchored, self.settings.state / "audit", utc_now())
+                made = await asyncio.to_thread(anchored, audit_folder(self.settings), utc_now())
                 _LOG.info("audit.anchor", hash=made.seal.removeprefix(SEAL_TAG))
             except AppError as error:
                 _LOG.warning("audit.not_anchored", code=error.code)
@@ -311,7 +279,7 @@ class App:
 
         return Handlers(
             calls={
-                **dict.fromkeys(_WORK, work.submit),
+                **dict.fromkeys(get_args(WorkRequest), work.submit),
                 Cancel: work.cancel,
                 ListMatters: look.matters,
                 ListJobs: jobs,

@@ -20,6 +20,7 @@ from worker.engine.builds import build_notes
 from worker.heads import Heads
 from worker.jobs import JobQueue
 from worker.logs import Log
+from worker.paths import matters_folder
 from worker.pipeline import Board
 from worker.read_ahead import ReadAhead
 from worker.router import is_extractive
@@ -74,7 +75,7 @@ def open_board(
             ready=ready,
             heads=heads,
             shelf=shelf,
-            matters=settings.state / "matters",
+            matters=matters_folder(settings),
             slot_bytes=int(board.slot_files_gib * 1024**3),
             speed=speed,
             may_work=may_work,

@@ -25,10 +25,9 @@ from worker.boxes.lender import Lender
 from worker.config import Settings
 from worker.engine import EngineSettings, Request
 from worker.jobs import JobContext, JobQueue, Work, open_queue, open_shared_queue
+from worker.paths import LENDER, audit_folder
 from worker.pipeline import Board
 
-LENDER: Final = "lender.sock"
-"""The lender's socket in the run folder; the gateway joins keys of role ``box`` to it."""
 _TO: Final = ".to-"
 
 
@@ -153,7 +152,7 @@ class Boxes:
         def sealed(request: Request, what: str) -> None:
             if what == BORROWED:
                 assert self._box is not None
-                Journal(self._settings.state / "audit", MatterId(request.matter)).seal(
+                Journal(audit_folder(self._settings), MatterId(request.matter)).seal(
                     "prompt.lent",
                     by=UserName(self._box.name),
                     now=self._now(),

@@ -17,7 +17,6 @@ import msgspec
 from protocol.errors import AppError
 from rag.embedding import default_model_folder
 from worker import audit, registry
-from worker.app import SOCKET, boards_path, matters_folder, registry_path
 from worker.boards import Box, Severity
 from worker.boards.declared import load_declared
 from worker.boards.looking import look
@@ -25,6 +24,7 @@ from worker.boards.model_file import read_header
 from worker.config import Loaded, Settings
 from worker.engine import EngineSettings, bundled_model
 from worker.engine.native_server import OPENMP, openmp
+from worker.paths import PORT_FILE, SOCKET, audit_folder, boards_path, matters_folder, registry_path
 from worker.setup.engine_units import unit_name
 from worker.watching.placed import misplaced, place_in_words
 
@@ -291,7 +291,7 @@ def _worker(settings: Settings) -> Check:
 
 def _gateway(settings: Settings) -> Check:
     port = settings.port
-    port_file = settings.run_of_worker() / "gateway.port"
+    port_file = settings.run_of_worker() / PORT_FILE
     if port_file.exists():
         port = int(port_file.read_text("ascii"))
     try:
@@ -315,7 +315,7 @@ def _matters(settings: Settings) -> Check:
 
 
 def _audit(settings: Settings) -> Check:
-    journals = sorted((settings.state / "audit").glob("*.jsonl"))
+    journals = sorted(audit_folder(settings).glob("*.jsonl"))
     for path in journals:
         report = audit.verify(path)
         if report.broken_at is not None:

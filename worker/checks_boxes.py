@@ -8,13 +8,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from protocol.errors import AppError
-from worker.app_boxes import LENDER, conninfo, rules_of
+from worker.app_boxes import conninfo, rules_of
 from worker.box_settings import BoxSettings, OtherBoxSettings, board_of, check_boxes, way_socket
 from worker.boxes import Offer
 from worker.boxes.borrowed import Borrowed
 from worker.checks import Check, State
 from worker.config import Settings
 from worker.engine import EngineSettings
+from worker.paths import LENDER
 
 
 def box_checks(settings: Settings) -> Iterator[Check]:

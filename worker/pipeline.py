@@ -75,7 +75,7 @@ from worker.shelf import Held, Shelf
 
 _LOG: Final = Log("pipeline")
 
-_MAKERS: Final[dict[type[WorkRequest], Callable[[Desk, Any], Awaitable[Draft]]]] = {
+MAKERS: Final[dict[type[WorkRequest], Callable[[Desk, Any], Awaitable[Draft]]]] = {
     Ask: answering.make,
     Find: finding.make,
     Summarize: summary.make,
@@ -85,6 +85,7 @@ _MAKERS: Final[dict[type[WorkRequest], Callable[[Desk, Any], Awaitable[Draft]]]]
     WriteDraft: drafting.make,
     Ingest: reading.make,
 }
+"""What makes the draft of each kind of work, each in a file of `worker.deliverables`."""
 
 _NOT_CHECKED: Final = "The checker could not run: nothing in this reply has been checked."
 
@@ -183,7 +184,7 @@ class Pipeline:
                 reader=self._reader(context.board),
                 helpers=self._others(context.board),
             )
-            maker = _MAKERS.get(type(request))
+            maker = MAKERS.get(type(request))
             if maker is None:
                 raise BadRequest("this worker does not do that")
             draft = await maker(desk, request)

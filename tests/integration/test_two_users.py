@@ -21,8 +21,8 @@ from pathlib import Path
 import pytest
 
 from worker import audit, registry
-from worker.app import registry_path
 from worker.config import load
+from worker.paths import registry_path
 from worker.registry import Key, Role, User
 from worker.setup.accounts import Accounts
 from worker.setup.folders import prepare

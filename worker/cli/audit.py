@@ -8,8 +8,9 @@ import sys
 import click
 
 from worker import anchors, audit
-from worker.app import utc_now
 from worker.cli import settings_of
+from worker.clock import utc_now
+from worker.paths import audit_folder
 
 
 @click.group()
@@ -22,7 +23,7 @@ def command() -> None:
 @click.pass_context
 def anchor(ctx: click.Context, as_json: bool) -> None:
     """Print today's anchor: one line over all journals, to be kept away from this box."""
-    made = anchors.anchored(settings_of(ctx).state / "audit", utc_now())
+    made = anchors.anchored(audit_folder(settings_of(ctx)), utc_now())
     if as_json:
         said = {"day": made.day, "seal": made.seal, "line": made.line, "journals": len(made.heads)}
         click.echo(json.dumps(said))
@@ -39,7 +40,7 @@ def anchor(ctx: click.Context, as_json: bool) -> None:
 @click.pass_context
 def verify(ctx: click.Context, as_json: bool, line: str | None) -> None:
     """Follow every journal's chain and hold it against the anchors; exit 7 when one is broken."""
-    folder = settings_of(ctx).state / "audit"
+    folder = audit_folder(settings_of(ctx))
     rows = []
     for path in sorted(folder.glob("*.jsonl")):
         report = audit.verify(path)

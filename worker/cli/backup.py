@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from worker.app import utc_now
 from worker.cli import loaded
+from worker.clock import utc_now
 from worker.config import config_path
 from worker.keeping.backup import make_backup, the_backup, verify_backup
 

@@ -15,7 +15,6 @@ from rich.table import Table
 from protocol.errors import BadRequest
 from protocol.jobs import HoldBoard, ResumeBoard
 from worker import registry
-from worker.app import SOCKET, boards_path, registry_path, utc_now
 from worker.boards import GIB, Absent, Box, Gpu, IntReading, Lost, Severity, known
 from worker.boards.declared import as_declared, as_toml, load_declared
 from worker.boards.looking import look
@@ -23,8 +22,10 @@ from worker.boards.placement import Decision, Placement, PlanSettings, plan
 from worker.boards.profiles import load_profile
 from worker.boards.sizes import read_model
 from worker.cli import settings_of
+from worker.clock import utc_now
 from worker.config import Settings
 from worker.door import Door, operator
+from worker.paths import SOCKET, boards_path, registry_path
 
 _SIGN = {
     Severity.OK: "[green]✔ ok[/]",

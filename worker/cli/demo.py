@@ -27,13 +27,13 @@ from protocol.errors import NotFound, Unavailable
 from protocol.ids import MatterId, UserName
 from rag.matters import matters_in
 from worker import registry
-from worker.app import SOCKET, matters_folder, open_embedder, registry_path
+from worker.app import open_embedder
 from worker.checks import State, run_checks
 from worker.cli.doctor import show
-from worker.cli.gateway import PORT_FILE
 from worker.cli.matters import new_matter, read_folder
 from worker.config import Settings, load
 from worker.keys import make_key
+from worker.paths import PORT_FILE, SOCKET, matters_folder, registry_path
 from worker.setup.folders import prepare
 
 _CLONE: Final = Path(worker.__file__).parents[1]

@@ -17,12 +17,13 @@ from protocol.ids import DocumentId, MatterId, UserName
 from rag.ledger import ledger
 from rag.matters import OpenMatter
 from rag.reading import read_again
-from worker.app import matters_folder, utc_now
 from worker.audit import Journal
 from worker.clawback import claw_back, give_back
 from worker.cli import settings_of
 from worker.cli.matters import reviewer_of
+from worker.clock import utc_now
 from worker.config import Settings
+from worker.paths import audit_folder, matters_folder
 from worker.workfile import WorkFile
 
 _BY = click.option("--by", "name", required=True, help="The reviewer who orders it.")
@@ -40,7 +41,7 @@ def _opened(settings: Settings, code: MatterId) -> Iterator[OpenMatter]:
 
 
 def _journal(settings: Settings, code: MatterId) -> Journal:
-    return Journal(settings.state / "audit", code)
+    return Journal(audit_folder(settings), code)
 
 
 def _document(matter: OpenMatter, wanted: str) -> DocumentId:

@@ -17,11 +17,7 @@ from worker.config import Settings
 from worker.gateway import DropSettings, GatewaySettings
 from worker.gateway.boxes import BoxWay, OtherBox
 from worker.gateway.listener import Gateway
-
-SOCKET = "worker.sock"
-LENDER = "lender.sock"
-PORT_FILE = "gateway.port"
-"""In the run folder: the port in use, for those that configured port 0."""
+from worker.paths import LENDER, PORT_FILE, SOCKET, audit_folder, matters_folder, registry_path
 
 
 def gateway_settings(settings: Settings) -> GatewaySettings:
@@ -30,10 +26,10 @@ def gateway_settings(settings: Settings) -> GatewaySettings:
         host=settings.host,
         port=settings.port,
         host_keys=host_keys(settings.state),
-        users=settings.state / "registry" / "users.toml",
+        users=registry_path(settings),
         worker=settings.run_of_worker() / SOCKET,
         lender=settings.run_of_worker() / LENDER if settings.box and settings.box.lends else None,
-        drop=DropSettings(matters=settings.state / "matters", audit=settings.state / "audit"),
+        drop=DropSettings(matters=matters_folder(settings), audit=audit_folder(settings)),
     )
 
 

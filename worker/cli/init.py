@@ -20,6 +20,7 @@ from worker.boards.looking import look
 from worker.checks import State, run_checks
 from worker.cli.doctor import show
 from worker.config import Settings, config_path, load
+from worker.paths import boards_path, registry_path
 from worker.setup.interview import ask_settings, proposal_for
 from worker.setup.plan import Plan, carry_out
 
@@ -162,14 +163,14 @@ def _settings(ctx: click.Context, path: Path, service: bool) -> Settings:
 
 def _box(settings: Settings, console: Console) -> Box:
     try:
-        return asyncio.run(look(load_declared(settings.state / "boards.toml")))
+        return asyncio.run(look(load_declared(boards_path(settings))))
     except AppError as error:
         console.print(f"[yellow]≈[/] {error.message}", highlight=False)
         return Box(boards=(), memory=HostMemory(total_bytes=0, available_bytes=0))
 
 
 def _first_user(settings: Settings) -> str:
-    if (settings.state / "registry" / "users.toml").exists():
+    if registry_path(settings).exists():
         return ""
     said: str = click.prompt(
         "A first user whose key is made here (empty for none)", default="", err=True

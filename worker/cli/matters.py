@@ -17,12 +17,14 @@ from rag.embedding import Embedder
 from rag.ingest import IngestProgress, ingest
 from rag.matters import OpenMatter, create, erase, matters_in
 from worker import registry
-from worker.app import matters_folder, open_embedder, registry_path, utc_now
+from worker.app import open_embedder
 from worker.audit import Journal
 from worker.cli import settings_of
 from worker.cli.travel import export_command, import_command
+from worker.clock import utc_now
 from worker.config import Settings
 from worker.holds import hold_on, lift_from, put_on, refuse_if_held
+from worker.paths import audit_folder, matters_folder, registry_path
 from worker.quotation_index import make_missing
 from worker.sharing import share_matter
 
@@ -53,7 +55,7 @@ def new_matter(settings: Settings, title: str, users: tuple[str, ...]) -> Matter
     for name in users:
         held = registry.with_matter(held, UserName(name), code)
     registry.write(path, held)
-    Journal(settings.state / "audit", code).seal(
+    Journal(audit_folder(settings), code).seal(
         "matter.opened", by=UserName("operator"), now=utc_now()
     )
     return code
@@ -203,7 +205,7 @@ def close(ctx: click.Context, matter: str, yes: bool) -> None:
         click.confirm(f"Remove everything of {code} from this box?", abort=True)
     refuse_if_held(folder)
     erase(folder)
-    Journal(settings.state / "audit", code).seal(
+    Journal(audit_folder(settings), code).seal(
         "matter.closed", by=UserName("operator"), now=utc_now()
     )
     click.echo(f"{code} is closed")
@@ -218,7 +220,7 @@ def hold(ctx: click.Context, matter: str, name: str, reason: str) -> None:
     """Put MATTER on legal hold: nothing of it is deleted until the hold is lifted."""
     settings = settings_of(ctx)
     folder, code = reviewer_of(settings, matter, name)
-    journal = Journal(settings.state / "audit", code)
+    journal = Journal(audit_folder(settings), code)
     put_on(folder, journal, reason, by=UserName(name), now=utc_now())
     click.echo(f"{code} is on legal hold")
 
@@ -231,7 +233,7 @@ def unhold(ctx: click.Context, matter: str, name: str) -> None:
     """End the legal hold on MATTER."""
     settings = settings_of(ctx)
     folder, code = reviewer_of(settings, matter, name)
-    lift_from(folder, Journal(settings.state / "audit", code), by=UserName(name), now=utc_now())
+    lift_from(folder, Journal(audit_folder(settings), code), by=UserName(name), now=utc_now())
     click.echo(f"{code} is not on hold")
 
 

@@ -11,11 +11,11 @@ import msgspec
 from rich.console import Console
 
 from protocol.errors import Conflict, NotFound
-from worker.app import SOCKET, utc_now
 from worker.boards.declared import load_declared
 from worker.boards.looking import look
 from worker.boards.probe import Probe
 from worker.cli import settings_of
+from worker.clock import utc_now
 from worker.config import Settings
 from worker.engine import EngineSettings, open_engine, speeds
 from worker.engine.builds import build_notes
@@ -23,6 +23,7 @@ from worker.measuring import QUICK, Measurement, Plan
 from worker.measuring.campaign import measure
 from worker.measuring.chart import draw
 from worker.measuring.report import baseline_path, judged, keep, read_baseline, shown
+from worker.paths import SOCKET, boards_path
 
 
 @click.command(epilog="Example: secondchair-worker measure --quick --json")
@@ -75,7 +76,7 @@ async def _measured(
     settings: Settings, board: EngineSettings, plan: Plan, talk: Console
 ) -> Measurement:
     """The plan on an engine of its own, started and stopped here."""
-    declared = load_declared(settings.state / "boards.toml")
+    declared = load_declared(boards_path(settings))
     box = await look(declared)
     file = settings.state / "engines" / speeds.FILE
     placed = msgspec.structs.replace(

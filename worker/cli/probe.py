@@ -11,10 +11,11 @@ import click
 from protocol.errors import Internal
 from protocol.jobs import Health, HealthIs
 from worker import registry
-from worker.app import SOCKET, registry_path, utc_now
 from worker.cli import settings_of
+from worker.clock import utc_now
 from worker.config import Settings
 from worker.door import Door, operator
+from worker.paths import SOCKET, registry_path
 
 _WAIT_S: Final = 240.0
 """As long as a completion of every board may take, one after another."""

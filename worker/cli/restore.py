@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from worker.app import utc_now
 from worker.cli import loaded
+from worker.clock import utc_now
 from worker.config import Settings
 from worker.keeping.backup import the_backup
 from worker.keeping.restore import restore

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from worker.cli import settings_of
+from worker.paths import audit_folder
 from worker.stats import Tally, tallies
 
 _COLUMNS: Final = ("approved", "edited", "rejected", "undecided")
@@ -35,7 +36,7 @@ _WIDTH: Final = 50
 def command(ctx: click.Context, since: dt.datetime | None, plot: bool, as_json: bool) -> None:
     """Show how many jobs were approved, edited and rejected, by kind; from the audit journals."""
     start = since.replace(tzinfo=dt.UTC) if since else None
-    rows = tallies(settings_of(ctx).state / "audit", start)
+    rows = tallies(audit_folder(settings_of(ctx)), start)
     if as_json:
         click.echo(json.dumps([_as_json(row) for row in rows]))
     elif plot:

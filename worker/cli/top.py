@@ -15,10 +15,11 @@ from rich.text import Text
 from protocol.errors import AppError
 from protocol.jobs import BoardsAre, GetBoards
 from worker import registry
-from worker.app import SOCKET, registry_path, utc_now
 from worker.cli import settings_of
+from worker.clock import utc_now
 from worker.config import Settings
 from worker.door import Door, operator
+from worker.paths import SOCKET, registry_path
 from worker.watching.screen import screen
 
 

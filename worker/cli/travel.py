@@ -10,9 +10,10 @@ import click
 from protocol.errors import BadRequest, NotFound
 from protocol.ids import UserName, matter_id
 from worker import registry
-from worker.app import registry_path, utc_now
 from worker.cli import settings_of
+from worker.clock import utc_now
 from worker.keeping.travel import Travelled, export_matter, import_matter
+from worker.paths import registry_path
 
 
 @click.command("export", epilog="Example: secondchair-worker matters export M-7F3K /mnt/usb/m.tar")

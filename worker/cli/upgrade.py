@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from protocol.errors import NotFound
-from worker.app import utc_now
 from worker.cli import settings_of
+from worker.clock import utc_now
 from worker.keeping.backup import make_backup
 from worker.keeping.migrations import pending, rollback, upgrade
 from worker.keeping.version import CURRENT, read_version, refuse_newer, worker_stopped

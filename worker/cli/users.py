@@ -10,8 +10,9 @@ import click
 from protocol.errors import BadRequest, NotFound
 from protocol.ids import UserName, matter_id
 from worker import access, registry
-from worker.app import registry_path, utc_now
 from worker.cli import settings_of
+from worker.clock import utc_now
+from worker.paths import registry_path
 
 
 @click.group()

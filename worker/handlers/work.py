@@ -29,7 +29,7 @@ from worker.service import Caller
 MOST_CHARS: Final = 20_000
 """Longest question, in characters: about ten pages. A longer text belongs into a file."""
 
-_WEIGHT_S: Final[dict[type[WorkRequest], float]] = {
+WEIGHT_S: Final[dict[type[WorkRequest], float]] = {
     Find: 1.0,
     Ask: 20.0,
     Extract: 5.0,
@@ -79,7 +79,7 @@ class Work:
                     kind=kind,
                     user=caller.person,
                     board=choice.name,
-                    weight_s=_WEIGHT_S[type(request)],
+                    weight_s=WEIGHT_S[type(request)],
                     key=request.key,
                     request_sha256=sha256,
                 )

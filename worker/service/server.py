@@ -15,6 +15,7 @@ from typing import Final
 
 from protocol.errors import BadRequest, Conflict, Unavailable, to_wire
 from protocol.frames import Error
+from worker.clock import utc_now
 from worker.logs import Log
 from worker.registry import RegistryFile
 from worker.service import Handlers, Limits
@@ -25,13 +26,8 @@ from worker.service.session import Session
 
 _log: Final = Log("service")
 
-SOCKET_NAME: Final = "worker.sock"
 _ACCEPT_TURNS: Final = 5  # of the loop: what asyncio needs to hand over an accepted connection
 MAX_PATH_BYTES: Final = 107  # sun_path holds 108 with its closing zero (unix(7))
-
-
-def _utc_now() -> dt.datetime:
-    return dt.datetime.now(dt.UTC)
 
 
 class Server:
@@ -45,7 +41,7 @@ class Server:
         *,
         uids: Collection[int],
         limits: Limits | None = None,
-        now: Callable[[], dt.datetime] = _utc_now,
+        now: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         """Joins the parts; nothing is opened yet.
 

@@ -16,10 +16,10 @@ from typing import Final
 import msgspec
 
 from worker import registry
-from worker.app import matters_folder, registry_path
 from worker.config import Settings
 from worker.keeping.migrations import mark_new
 from worker.keys import make_key, public_key_only
+from worker.paths import matters_folder, registry_path
 from worker.setup.accounts import Accounts
 from worker.sharing import share_matter
 

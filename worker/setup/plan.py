@@ -14,6 +14,7 @@ from protocol.errors import BadRequest
 from worker.boards import Box
 from worker.boards.declared import as_declared, as_toml, load_declared
 from worker.config import Settings
+from worker.paths import boards_path
 from worker.setup.accounts import (
     ENGINE,
     GATEWAY,
@@ -70,7 +71,7 @@ def carry_out(plan: Plan, *, dry_run: bool) -> Iterator[str]:
     for deed in prepare(settings, known, dry_run=dry_run):
         if deed.new:
             yield f"{deed.what} {deed.path} ({deed.mode:04o})"
-    boards = settings.state / "boards.toml"
+    boards = boards_path(settings)
     if plan.box.gpus and not boards.exists():
         yield f"boards file {boards}: correct it where a card or a link is missing"
         if not dry_run:
@@ -111,7 +112,7 @@ def _units(plan: Plan, settings: Settings, dry_run: bool) -> Iterator[str]:
         settings,
         plan.config,
         box=plan.box,
-        declared=load_declared(settings.state / "boards.toml"),
+        declared=load_declared(boards_path(settings)),
         caps=_caps(plan, dry_run),
     )
     if dry_run:

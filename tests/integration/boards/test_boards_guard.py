@@ -17,6 +17,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 import worker.app
+import worker.clock
+import worker.paths
 from protocol.errors import BadRequest, NotFound
 from protocol.events import LAST, Completed
 from protocol.jobs import (
@@ -72,7 +74,7 @@ class House:
                 for name, role, matters in users
             )
         )
-        path = worker.app.registry_path(self.settings)
+        path = worker.paths.registry_path(self.settings)
         path.parent.mkdir(parents=True)
         write(path, self.registry)
 
@@ -80,8 +82,8 @@ class House:
         (self.state / "boards.toml").write_text(as_toml(declared), "utf-8")
 
     def door(self, name):
-        who = operator(self.registry, name, worker.app.utc_now())
-        return Door(self.settings.run_folder / worker.app.SOCKET, who)
+        who = operator(self.registry, name, worker.clock.utc_now())
+        return Door(self.settings.run_folder / worker.paths.SOCKET, who)
 
     async def call(self, request, name="op"):
         def ask():

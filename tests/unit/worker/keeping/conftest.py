@@ -16,11 +16,11 @@ from rag.embedding import HashEmbedder
 from rag.ingest import ingest
 from rag.matters import OpenMatter
 from rag.reading import DirectReader
-from worker.app import matters_folder
 from worker.cli.matters import new_matter
 from worker.config import Settings
 from worker.jobs import open_queue
 from worker.jobs.testing import done, new_job
+from worker.paths import matters_folder
 from worker.review import text_sha256
 from worker.setup.folders import prepare
 from worker.workfile import WorkFile
