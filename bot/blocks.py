@@ -218,7 +218,7 @@ def _chop(row: str, room: int, rest: int) -> Iterator[tuple[int, int]]:
             space = row.rfind(" ", begin + (cut - begin) // 2, cut)
             cut = space + 1 if space >= 0 else cut
         yield begin, cut
-        begin, room = cut, rest
+        begin, room = cut + (row[cut : cut + 1] == " " and row[cut + 1 : cut + 2] != " "), rest
     yield begin, len(row)
 
 

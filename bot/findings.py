@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from bot.annotate import marked
@@ -10,6 +11,10 @@ from bot.look import Look, tone
 from protocol.answers import GREEN, Answer, Citation, Finding, Verdict
 
 _VERDICT_CELLS: Final = 15
+_SHARE: Final = 3
+"""Number and verdict take at most one part in so many of a line, as `bot.blocks` lays it out."""
+_BELOW_CELLS: Final = 3
+"""Cells before reason and place where a narrow screen has them under their verdict."""
 _MOST_PLACES: Final = 3
 """Places named in one line of the list; the rest is counted."""
 
@@ -24,7 +29,8 @@ def findings(answer: Answer, look: Look) -> list[Block]:
     digits = max(len(str(item.number)) for item in shown)
     signs = max(cells(look.signs.of(item.verdict)) for item in shown)
     words = {item.verdict: look.words(f"verdict.{item.verdict.value}") for item in shown}
-    column = max([_VERDICT_CELLS, *(cells(word) + 1 for word in words.values())])
+    lead = 1 + digits + 1 + signs + 1
+    column = _column(words.values(), look.width // _SHARE - lead)
     blocks = []
     for item in shown:
         sign = look.signs.of(item.verdict)
@@ -32,12 +38,25 @@ def findings(answer: Answer, look: Look) -> list[Block]:
         word = words[item.verdict]
         pad = " " * (column - cells(word))
         head = Piece(f"{item.number:>{digits}} {sign} {word}{pad}", tone(item.verdict), whole=True)
-        hang = 1 + digits + 1 + signs + 1 + column
-        blocks.append(paragraph(head, Piece(finding_line(item, look)), hang=hang))
+        said = Piece(finding_line(item, look))
+        hang = lead + column if column else _BELOW_CELLS
+        if column:
+            blocks.append(paragraph(head, said, hang=hang))
+        else:
+            blocks += [paragraph(head), paragraph(said, indent=hang, hang=hang)]
         if item.diff:
             diff = Piece(look.line(item.diff), Tone.STRONG)
             blocks.append(paragraph(diff, indent=hang, hang=hang))
     return blocks
+
+
+def _column(words: Iterable[str], room: int) -> int:
+    """Cells for the verdicts, so that all reasons begin in one column; 0 where that is too wide."""
+    longest = max(cells(word) for word in words)
+    for width in (max(_VERDICT_CELLS, longest + 1), longest + 2):
+        if width <= room:
+            return width
+    return 0
 
 
 def finding_line(item: Finding, look: Look) -> str:

@@ -39,7 +39,19 @@ def page_blocks(shown: SourcePage, place: Citation | None, look: Look) -> list[B
     text = shown.text.rstrip("\f\n")
     if not text.strip():
         return [*blocks, paragraph(Piece(look.words("chat.page_empty"), Tone.FAINT))]
-    return [*blocks, blank(), *_lines(text, _lit_range(shown, place), look)]
+    lit = _lit_range(shown, place)
+    blocks += [blank(), *_lines(text, lit, look)]
+    return blocks if place is None or not lit[1] else _with_rest(blocks, shown, place, look)
+
+
+def _with_rest(blocks: list[Block], shown: SourcePage, place: Citation, look: Look) -> list[Block]:
+    """The page, and what says that the passage does not begin or end on it."""
+    page = shown.page
+    before, after = place.span.start < page.start, place.span.end > page.end
+    said = [("chat.page_before", page.number - 1)] if before else []
+    said += [("chat.page_after", page.number + 1)] if after else []
+    rest = [paragraph(Piece(look.words(key, page=at), Tone.AMBER), hang=3) for key, at in said]
+    return [*blocks, *rest]
 
 
 def _title(shown: SourcePage, look: Look) -> str:

@@ -1,7 +1,8 @@
 """Tables for a width in cells: columns shrink, cells wrap, every row shows its mark.
 
 Narrow columns keep their width and the wide ones share what is left, so a date or an amount is not
-broken to make room for prose. Where even that is too narrow, each row becomes a short list.
+broken to make room for prose. Where a column would be too narrow for its words, each row becomes a
+short list.
 """
 
 from __future__ import annotations
@@ -17,7 +18,12 @@ from bot.told import row_verdicts
 from protocol.answers import Finding, Table
 
 _GAP: Final = 2
-_NARROWEST: Final = 8
+_MARK: Final = "mark"
+"""The column that says the verdict in words; in a list it stands beside its sign."""
+_NARROWEST: Final = 12
+"""Cells under which a column of prose cannot be read."""
+_LONGEST: Final = 24
+"""Cells of a word that a column must take whole; what is longer may be cut."""
 
 
 def table_blocks(table: Table, items: Sequence[Finding], look: Look) -> list[Block]:
@@ -56,7 +62,10 @@ def _widths(rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
         share = left // (columns - seen)
         widths[at] = min(wanted[at], share)
         left -= widths[at]
-        if widths[at] < min(wanted[at], _NARROWEST):
+        words = max(
+            (cells(word) for row in rows if at < len(row) for word in row[at].split()), default=0
+        )
+        if widths[at] < min(wanted[at], max(_NARROWEST, min(words, _LONGEST))):
             return None
     return widths
 
@@ -84,9 +93,12 @@ def _as_lists(
 ) -> list[Block]:
     blocks: list[Block] = []
     for row, piece in zip(rows, lead, strict=True):
+        cells_ = list(zip_longest(head, row, fillvalue=""))
         if piece.text:
-            blocks.append(paragraph(piece))
-        for name, cell in zip_longest(head, row, fillvalue=""):
+            word = [cell for name, cell in cells_ if name == _MARK]
+            blocks.append(paragraph(piece, *(Piece(f" {said}", piece.tone) for said in word)))
+            cells_ = [(name, cell) for name, cell in cells_ if cell not in word]
+        for name, cell in cells_:
             title = Piece(f"{name}: " if name else "", Tone.STRONG)
             blocks.append(paragraph(title, Piece(cell), indent=2, hang=4))
         blocks.append(blank())

@@ -200,6 +200,7 @@ class Channel:
 
     def _earlier(self, job: Job) -> Entry:
         entry = self._new_entry(self, f"/show {job.id}")
+        entry.stands_for = job
         entry.job, entry.earlier = job.id, True
         return entry
 
@@ -220,19 +221,24 @@ class Channel:
         if self._known is not None:
             self._known |= {job.id for job in self.jobs if job.state in ENDED}
 
+    def states(self) -> list[str]:
+        """How many jobs are at work and how many replies wait for a reviewer, where any are."""
+        words = self._look().words
+        at_work = sum(job.state not in ENDED for job in self.jobs)
+        drafts = sum(job.review is ReviewState.AWAITING for job in self.jobs)
+        said = [words("app.at_work", count=at_work)] if at_work else []
+        return said + ([words("app.drafts", count=drafts)] if drafts else [])
+
     def lines(self, width: int) -> list[Line]:
         """Code and unread mark, title, state."""
         look = self._look()
         words = look.words
-        at_work = sum(job.state not in ENDED for job in self.jobs)
-        drafts = sum(job.review is ReviewState.AWAITING for job in self.jobs)
         sign = "*" if look.signs.ascii_only else "●"
         head = [Piece(f"#{self.matter.id}", Tone.STRONG, whole=True)]
         if self.unread:
             new = words("app.unread", count=self.unread)
             head.append(Piece(f"  {sign} {new}", Tone.AMBER, whole=True))
-        state = [words("app.at_work", count=at_work)] if at_work else []
-        state += [words("app.drafts", count=drafts)] if drafts else []
+        state = self.states()
         title = look.line(self.matter.title)
         blocks = [paragraph(*head, hang=2), paragraph(Piece(title), indent=2, hang=2)]
         if state:

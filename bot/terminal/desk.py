@@ -88,6 +88,7 @@ class Desk(Window):
         shared = Shared(
             self.start.worker, self.start.outbox, f"chat-{self.start.user}", self.start.new_key
         )
+        self.screen.set_class(len(result.matters) == 1, "alone")
         self.channels = [
             here.get(matter.id)
             or Channel(

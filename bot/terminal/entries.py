@@ -19,6 +19,7 @@ from bot.progress import Watch
 from bot.visible import visible
 from protocol.answers import Answer
 from protocol.ids import JobId
+from protocol.jobs import Job
 
 _TYPED_LINES: Final = 8
 """Lines of what was typed that are shown; the rest is counted."""
@@ -59,6 +60,8 @@ class Entry:
         self.ended = False
         self.earlier = False
         """Whether it stands for a job of before, so that its line was not typed now."""
+        self.stands_for: Job | None = None
+        """That job, as it was heard of first; its words come with its reply."""
         self._look = look
         self._on_change = on_change
         self._ask = ask
@@ -123,7 +126,7 @@ class Entry:
         look = msgspec.structs.replace(self.look, width=width)
         blocks: list[Block] = []
         if self.answer is None and not (self.earlier and self._parts):
-            blocks += _typed(self.line, look)
+            blocks += _typed(self._said(look), look)
         for part in self._parts:
             if blocks and isinstance(part, _Reply):
                 blocks.append(blank())
@@ -135,6 +138,12 @@ class Entry:
         if not self.ended:
             lines += _progress(self.watch, look)
         return [*lines, ()]
+
+    def _said(self, look: Look) -> str:
+        job = self.stands_for
+        if job is None:
+            return self.line
+        return look.words("chat.earlier_job", kind=job.kind, job=job.id, user=job.user)
 
 
 class Talk(Conversation):

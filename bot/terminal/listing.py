@@ -283,7 +283,7 @@ class Listing(ScrollView, can_focus=True):
 
     @property
     def _room(self) -> int:
-        return max(20, self.scrollable_content_region.width - 1)
+        return max(20, self.scrollable_content_region.width - 2)
 
     def _put_cursor(self, number: int) -> None:
         number = max(0, min(number, len(self._rows) - 1))

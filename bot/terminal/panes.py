@@ -158,7 +158,19 @@ def _compared(record: str, reply: str) -> tuple[list[Piece], list[Piece]]:
         same = kind == "equal" or (ends and not _LETTER.search(words))
         left += _piece(ours[a_from:a_to], Tone.PLAIN if same else Tone.GREEN, same=same)
         right += _piece(theirs[b_from:b_to], Tone.PLAIN if same else Tone.RED, same=same)
+        if kind == "delete" and not same:
+            right += _missing(ours[a_from:a_to], Tone.RED)
+        elif kind == "insert" and not same:
+            left += _missing(theirs[b_from:b_to], Tone.GREEN)
     return left, right
+
+
+def _missing(words: Sequence[str], colour: Tone) -> Iterator[Piece]:
+    """The place at which the other side has words more."""
+    text = "".join(words)
+    if text.strip():
+        lead, tail = text[:1].isspace(), text[-1:].isspace()
+        yield Piece(f"{' ' * lead}[-]{' ' * tail}", colour)
 
 
 def _piece(words: Sequence[str], colour: Tone, *, same: bool) -> Iterator[Piece]:

@@ -25,8 +25,9 @@ from bot.terminal.channels import Channel
 from bot.terminal.checklist import Question
 from bot.terminal.composer import Composer
 from bot.terminal.entries import Entry
+from bot.terminal.hints import hints
 from bot.terminal.listing import Blocks, Listing
-from bot.terminal.side import Side
+from bot.terminal.side import Side, View
 from protocol.errors import AppError, Internal
 
 Ask = Callable[[str], Awaitable[str | None]]
@@ -110,6 +111,7 @@ class Window(App[int]):
         field.focus()
 
     def _head(self) -> None:
+        """Where one is, as whom, and how the line and the model are; with one matter, its state."""
         words, start = self.look.words, self.start
         title = "secondchair"
         if self.channel is not None:
@@ -119,13 +121,25 @@ class Window(App[int]):
         who = words("app.at", user=user, host=host) if host else user
         if not start.up():
             who = words("app.line_lost")
+        if self.channel is not None and len(self.matters.rows) == 1:
+            who = "  ·  ".join([who, *self.channel.states()])
         if self.no_model:
             who = f"{who}  ·  {words('app.no_model')}"
         self.query_one("#top", Static).update(Content(f"{title}  ·  {who}"))
 
     def _keys(self) -> None:
-        key = "app.keys_compose" if self.focused is self.composer else "app.keys_list"
-        self.query_one("#keys", Static).update(Content(self._note or self.look.words(key)))
+        said = hints(self.look.words(self._pane()), self.size.width - 2)
+        self.query_one("#keys", Static).update(Content(self._note) if self._note else said)
+
+    def _pane(self) -> str:
+        """The key of the hints for the pane one is in."""
+        if self.focused is self.matters:
+            return "app.keys_matters"
+        if self.focused is self.messages:
+            return "app.keys_messages"
+        if self.focused is self.side.items:
+            return "app.keys_queue" if self.side.view is View.QUEUE else "app.keys_findings"
+        return "app.keys_page" if self.focused is self.side.page else "app.keys_compose"
 
     def on_descendant_focus(self) -> None:
         """The last line names the keys of the pane."""

@@ -70,11 +70,23 @@ def test_no_line_is_wider_than_asked_and_no_word_is_lost(text, width):
 
 
 @given(PROSE, st.integers(min_value=20, max_value=90))
-def test_a_page_line_is_cut_only_at_the_width(text, width):
+def test_a_page_line_is_cut_only_at_the_width_and_only_a_space_may_stand_at_the_cut(text, width):
     block = Block(sentences=((Piece(text),),), indent=0, hang=0, as_is=True)
-    lines = lay_out([block], width)
-    assert "".join(piece.text for line in lines for piece in line) == text
-    assert all(cells("".join(piece.text for piece in line)) <= width for line in lines)
+    lines = ["".join(piece.text for piece in line) for line in lay_out([block], width)]
+    at = 0
+    for line in lines:
+        if not text.startswith(line, at) or (not line and text[at:]):
+            assert text[at] == " "
+            at += 1
+        assert text.startswith(line, at)
+        at += len(line)
+    assert at == len(text)
+    assert all(cells(line) <= width for line in lines)
+
+
+def test_a_page_line_does_not_begin_with_the_space_at_which_it_was_cut():
+    block = Block(sentences=((Piece("a" * 19 + " plan room"),),), as_is=True)
+    assert plain([block], 20) == f" {'a' * 19}\n plan room\n"
 
 
 # --- messages -------------------------------------------------------------------------------------
