@@ -21,6 +21,8 @@ from verify.pronouns import named_before, pronoun_at
 from verify.quotes import Match
 from verify.record import OpenRecord
 from verify.resolve import resolve
+from verify.section_cites import section_objection
+from verify.sections import Sections
 from verify.speakers import UNNAMED, Speakers, Turn, Voice, same_person
 from verify.titles import exact_titles
 from verify.versions import other_version
@@ -73,6 +75,7 @@ def object_to(
             _speaker(match, said, reply, span, record),
             _voice(match, reply, span[0], record),
             _version(match, reply, span[0], record),
+            _section(match, reply, span, record),
         )
         if objection
     ]
@@ -81,7 +84,7 @@ def object_to(
 
 
 def _version(match: Match, reply: str, at: int, record: OpenRecord) -> Objection | None:
-    info = next(info for info in record.infos if info.id == match.document)
+    info = record.by_id[match.document]
     titles = [(t.start, t.end) for t in exact_titles(reply, record.infos)]
     said = other_version(reply, at, titles, info.title, record.layout(match.document).text)
     if not said:
@@ -90,6 +93,22 @@ def _version(match: Match, reply: str, at: int, record: OpenRecord) -> Objection
         verdict=Verdict.CHECK,
         reason=f'the reply says "{said}"; {info.title}, where the words stand, does not say so',
     )
+
+
+def _section(
+    match: Match, reply: str, span: tuple[int, int], record: OpenRecord
+) -> Objection | None:
+    info = record.by_id[match.document]
+    found = section_objection(
+        reply,
+        span,
+        exact_titles(reply, record.infos),
+        (match.start, match.end),
+        record.tables.get("sections", record.source, info, Sections),
+        info.title,
+        info.id,
+    )
+    return Objection(verdict=found[0], reason=found[1]) if found else None
 
 
 def _place(match: Match, said: Attribution, reply: str, record: OpenRecord) -> Objection | None:
@@ -114,7 +133,8 @@ def _place(match: Match, said: Attribution, reply: str, record: OpenRecord) -> O
         return None
     if any(_meets(place, match) for place in target.places):
         return None
-    if cite.kind in (CiteKind.EXHIBIT, CiteKind.DOCKET) and cite.paragraph is None:
+    whole = len(target.places) == 1 and target.places[0].start == 0
+    if cite.kind in (CiteKind.EXHIBIT, CiteKind.DOCKET) and cite.paragraph is None and whole:
         return None
     return Objection(
         verdict=Verdict.MISATTRIBUTED, reason=f"It stands {stands}, not where the reply says"

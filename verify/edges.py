@@ -26,8 +26,8 @@ _SCALES: Final = frozenset(
 """Words and signs with which a number goes on."""
 _SIGNS: Final = frozenset("$€£¥₩¢₤\u2212±")
 _LEADS: Final = frozenset(
-    "unless except if whether until only provided excluding falls wenn ob sofern si sauf "
-    "außer".split()
+    "unless except if whether until before only provided excluding falls wenn ob sofern bevor si "
+    "sauf außer".split()
 )
 """Words that, right before a statement, keep it from being one."""
 _THAT: Final = frozenset({"that", "dass", "que"})
@@ -56,6 +56,20 @@ _FRAME: Final = re.compile(
     r"| neither (?:\w+ ){1,2}(?:is|are|was|were|shall|will|may|has|had) $"
 )
 """The end of a clause that turns round what follows: "failed to", "do not think that"."""
+_DENIED_BE: Final = re.compile(
+    r" (?:not|n't|never|cannot|nor|neither) (?:yet |ever |also |otherwise )?"
+    r"(?:be|been|being|have|has|had|have been|has been|had been|so|even) $"
+    r"|n't (?:be|been|have|have been) $"
+)
+"""A negation whose auxiliary stands between: "shall not be" [liable]."""
+_LIMITS: Final = frozenset("before until beyond more other".split())
+"""What limits a denial that seems to end: "will pay nothing" [before an expert has looked]."""
+_ASKED: Final = re.compile(
+    r" (?:moved?|moves|motion|proposed|proposes?|proposal|requested|requests?|asked|asks|demanded"
+    r"|demands?|urged|urges?|recommended|recommends?|suggested|suggests?|prays?|prayed) "
+    r"(?:\w+ )?that (?:the |a |an )?$"
+)
+"""What was asked for and not done: "moved that" [the claim be paid]."""
 _AUXILIARIES: Final = frozenset(
     "may shall must will can could would should might is are was were has have had does do "
     "did".split()
@@ -189,7 +203,10 @@ def _framed(record: Sequence[Unit], at: int) -> str:
             break
         low -= 1
     keys = [unit.key for unit in record[low:at]]
-    found = _FRAME.search(f" {' '.join(keys)} ")
+    words = f" {' '.join(keys)} "
+    found = _FRAME.search(words) or _DENIED_BE.search(words) or _ASKED.search(words)
+    if not found and keys[-2:] in (["no", "one"], ["no", "body"]):
+        return " ".join(unit.raw for unit in record[at - 2 : at])
     if not found and record[at].key in _AUXILIARIES:
         found = _NOBODY_DOES.search(f" {' '.join(keys)} ")
     return " ".join(unit.raw for unit in record[low:at]) if found else ""
@@ -214,6 +231,8 @@ def _after(record: Sequence[Unit], last: int, *, closes: bool) -> list[Edit]:
     elif closes and not stopped:
         words = [key for key in following if not key.isdigit()]
         danger = find_danger(words, groups=("condition",))
+        if danger is None and after.key in _LIMITS and _negates_near(record, last):
+            danger = after.raw
         if danger is not None:
             found.append(
                 _doubt(
@@ -231,6 +250,11 @@ def _after(record: Sequence[Unit], last: int, *, closes: bool) -> list[Edit]:
     if not dense.isascii() and dense.startswith(_NEGATED_AFTER):
         found.append(_doubt(end.raw + dense, "a negation follows right after it in the record"))
     return found
+
+
+def _negates_near(record: Sequence[Unit], last: int) -> bool:
+    """Whether one of the last words up to ``last`` negates."""
+    return any(_negates(record, at) for at in range(max(0, last - _REACH), last + 1))
 
 
 def _proviso(end: Unit, after: Unit) -> list[Edit]:

@@ -24,6 +24,7 @@ from verify.dates.scan import find_dates
 from verify.judged import Judged, Stretch
 from verify.places import doubt_about_fact, in_scope, supports_facts, title_words
 from verify.printed_numbers import unnumbered
+from verify.section_cites import section_problem
 from verify.source import Source
 from verify.surroundings import surroundings
 from verify.tables import Tables
@@ -127,6 +128,7 @@ class FigureSearch:
     ) -> None:
         self.source, self.tables, self.item = source, tables, item
         span = (item.start, item.end)
+        self._reply, self._span = reply, span
         self.named = named_document(reply, span, source, documents)
         others = [
             (figure.start, figure.end)
@@ -245,6 +247,11 @@ class FigureSearch:
             return f"Figure found, but the place named does not exist: {self.named.problem}"
         if misplaced(self.named, place.stretch):
             return "Figure found, but not at the place the reply names"
+        elsewhere = section_problem(
+            self._reply, self._span, place.stretch, place.info, self.source, self.tables
+        )
+        if elsewhere:
+            return f"Figure found, but {elsewhere}"
         doubt = doubt_about_fact(self.source, place.stretch)
         if doubt:
             return f"Figure found, but {doubt}"

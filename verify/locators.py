@@ -143,7 +143,8 @@ _PATTERNS: tuple[tuple[CiteKind, re.Pattern[str]], ...] = (
         CiteKind.PAGE,
         re.compile(
             rf"(?:¶¶?|(?<!\w)(?:[Pp]ara\."
-            rf"|[Pp]aragraphs?))\s?(?P<paragraph>\d{{1,4}})(?:{_DASH}(?P<paragraph_end>\d{{1,4}}))?"
+            rf"|[Pp]aragraphs?))\s?(?P<paragraph>\d{{1,4}})(?!\d|\.\d|\()"
+            rf"(?:{_DASH}(?P<paragraph_end>\d{{1,4}}))?"
         ),
     ),
     (

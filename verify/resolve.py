@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from protocol.ids import DocumentId
 from protocol.record import DocumentInfo, PageInfo
 from verify.judged import Stretch
 from verify.locators import CiteKind, RecordCite, find_record_cites
+from verify.sections import Part, Sections
 from verify.source import Source
 from verify.titles import Named
 from verify.wordlists import DOCUMENT_TYPES
 
 _WORD = re.compile(r"[^\W_]+")
+_OF = re.compile(r"\s+(?:of|to|in|attached\s+to)\s+(?:the\s+)?")
 _MOST_PAGES = 2_000
 """Longest Bates or page range followed, in pages."""
 
@@ -75,7 +78,9 @@ def _documents(
 ) -> tuple[tuple[DocumentId, ...], bool, str, str]:
     """Documents, whether named exactly, the problem, the doubt."""
     if cite.kind is CiteKind.EXHIBIT:
-        return _exhibit(cite, infos)
+        named, exact, problem, doubt = _exhibit(cite, infos)
+        attached = () if named else _attached(cite, reply, titles, source)
+        return (attached, True, "", "") if attached else (named, exact, problem, doubt)
     if cite.kind is CiteKind.DOCKET:
         return _docket(cite, infos, source)
     if cite.kind in (CiteKind.TRANSCRIPT, CiteKind.PAPER):
@@ -103,6 +108,31 @@ def _exhibit(
     if any(label for _, label in labels):
         return (), False, f"No exhibit {cite.label} is in the record", ""
     return (), False, "", "No exhibit of this record carries a label"
+
+
+def _attached(
+    cite: RecordCite, reply: str, titles: Sequence[Named], source: Source
+) -> tuple[DocumentId, ...]:
+    """The document named beside an exhibit that it holds itself: "Exhibit A of the Lease"."""
+    for title in titles:
+        after = reply[cite.end : title.start] if title.start >= cite.end else None
+        before = reply[title.end : cite.start] if title.end <= cite.start else None
+        beside = after is not None and _OF.fullmatch(after)
+        beside = beside or (before is not None and re.fullmatch(r",?\s*(?:at\s+)?", before))
+        if beside and len(title.documents) == 1 and _exhibits(cite, title.documents[0], source):
+            return title.documents
+    return ()
+
+
+def _exhibits(cite: RecordCite, document: DocumentId, source: Source) -> tuple[Part, ...]:
+    """The parts of a document that stand under the heading of the exhibit cited."""
+    return _sections(source.text(document)).parts("exhibit", (cite.label,))
+
+
+@lru_cache(maxsize=16)
+def _sections(text: str) -> Sections:
+    """The parts of a text; kept, since each item of a reply asks for those of its document."""
+    return Sections(text)
 
 
 def _exhibit_label(info: DocumentInfo) -> str:
@@ -176,6 +206,10 @@ def _place(cite: RecordCite, document: DocumentId, exact: bool, source: Source) 
     answer = Resolved(documents=(document,), exact=exact, certain=True)
     if cite.paragraph is not None:
         return _paragraphs(cite, answer, text)
+    inner = _exhibits(cite, document, source) if cite.kind is CiteKind.EXHIBIT else ()
+    if cite.page is None and inner:
+        places = [Stretch(document=document, start=part.start, end=part.end) for part in inner]
+        return replace(answer, places=tuple(places))
     if cite.page is None:
         whole = Stretch(document=document, start=0, end=len(text))
         return replace(answer, places=(whole,))

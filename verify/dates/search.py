@@ -22,6 +22,7 @@ from verify.dates.modifiers import compare_modifiers
 from verify.dates.table import DateTable, order_is_open, settled
 from verify.judged import Judged, Stretch
 from verify.places import doubt_about_fact, in_scope, supports_facts, title_words
+from verify.section_cites import section_problem
 from verify.source import Source
 from verify.surroundings import surroundings
 from verify.tables import Tables
@@ -73,6 +74,7 @@ class DateSearch:
     ) -> None:
         self.source, self.tables, self.item = source, tables, item
         span = (item.start, item.end)
+        self._reply, self._span = reply, span
         self.named = named_document(reply, span, source, documents)
         others = [(mention.start, mention.end) for mention in mentions if mention is not item]
         self.clause = clause_of(reply, span, others, self.named.naming)
@@ -228,6 +230,11 @@ class DateSearch:
         """Why a held date is not green, in words; empty when nothing speaks against it."""
         if self.named.problem:
             return f"Date found, but the place named does not exist: {self.named.problem}"
+        elsewhere = section_problem(
+            self._reply, self._span, place.stretch, place.info, self.source, self.tables
+        )
+        if elsewhere:
+            return f"Date found, but {elsewhere}"
         doubt = doubt_about_fact(self.source, place.stretch)
         if doubt:
             return f"Date found, but {doubt}"
