@@ -16,6 +16,7 @@ from verify.citations import Attribution
 from verify.frame_people import people_around
 from verify.judged import Stretch
 from verify.locators import CiteKind, find_record_cites
+from verify.paper_frames import frame_of, paper_objection, whose_objection, writer_objection
 from verify.pins import page_of
 from verify.pronouns import named_before, pronoun_at
 from verify.quotes import Match
@@ -76,6 +77,7 @@ def object_to(
             _voice(match, reply, span[0], record),
             _version(match, reply, span[0], record),
             _section(match, reply, span, record),
+            _described(match, reply, span, record),
         )
         if objection
     ]
@@ -108,6 +110,17 @@ def _section(
         info.title,
         info.id,
     )
+    return Objection(verdict=found[0], reason=found[1]) if found else None
+
+
+def _described(
+    match: Match, reply: str, span: tuple[int, int], record: OpenRecord
+) -> Objection | None:
+    """The paper as the words around the quotation describe it: its kind, its date, whose it is."""
+    info = record.by_id[match.document]
+    frame = frame_of(reply, span, exact_titles(reply, record.infos))
+    found = paper_objection(frame, info, record.infos, record.paper)
+    found = found or whose_objection(frame, info, record.layout(match.document).text)
     return Objection(verdict=found[0], reason=found[1]) if found else None
 
 
@@ -184,6 +197,11 @@ def _speaker(
 ) -> Objection | None:
     speakers = record.speakers(match.document)
     turn = speakers.at(match.start)
+    if turn is None and said.speaker and said.speaker.casefold() not in _NOBODY:
+        info = record.by_id[match.document]
+        text = record.layout(match.document).text
+        found = writer_objection(said.speaker, info, record.paper(info), text)
+        return Objection(verdict=found[0], reason=found[1]) if found else None
     if turn is None or turn.voice in (Voice.SYLLABUS, Voice.SEPARATE):
         return None
     if not said.speaker or said.speaker.casefold() in _NOBODY:

@@ -20,6 +20,7 @@ from verify.citations import Attribution, named_document
 from verify.cues import Cue, cue_of
 from verify.edits import Edit, EditKind, show
 from verify.judged import Judged
+from verify.paper_frames import both_objection, frame_of
 from verify.pins import document_title
 from verify.places import doubt_about, supports_facts
 from verify.quotation import readings
@@ -93,7 +94,22 @@ def judge_quote(
             )
     if match.grade is Grade.ALTERED:
         return _altered(match, found, named, cue, words, record)
+    objection = objection or _of_both(match, found, reply, span, record)
     return _present(match, objection, named, said, found, record, near=near)
+
+
+def _of_both(
+    match: Match, found: Sequence[Match], reply: str, span: tuple[int, int], record: OpenRecord
+) -> Objection | None:
+    """ "Both versions say": the words must stand in each of them."""
+    if match.grade > Grade.DISCLOSED:
+        return None
+    titles = exact_titles(reply, record.infos)
+    holding = {other.document for other in found if other.grade <= Grade.DISCLOSED}
+    said = both_objection(
+        frame_of(reply, span, titles), titles, record.infos, holding | {match.document}
+    )
+    return Objection(verdict=said[0], reason=said[1]) if said else None
 
 
 class _Near(IntEnum):

@@ -17,6 +17,7 @@ from verify.frame_people import titled_words
 from verify.index import DocumentIndex, build_index, open_index
 from verify.layout import Layout, read_layout
 from verify.locate import RecordIndex
+from verify.papers import Paper
 from verify.second import FoldedText
 from verify.source import Source
 from verify.speakers import Speakers
@@ -42,6 +43,7 @@ class OpenRecord:
         self._indexes: dict[DocumentId, DocumentIndex] = {}
         self.tables = Tables()
         self._speakers: dict[DocumentId, Speakers] = {}
+        self._papers: dict[DocumentId, Paper] = {}
         self._titled: dict[DocumentId, frozenset[str]] = {}
         self._searchers: dict[tuple[DocumentId, ...], RecordIndex] = {}
 
@@ -75,6 +77,12 @@ class OpenRecord:
         if document not in self._titled:
             self._titled[document] = titled_words(self.text(document))
         return self._titled[document]
+
+    def paper(self, info: DocumentInfo) -> Paper:
+        """What a document says of itself at its head and foot."""
+        if info.id not in self._papers:
+            self._papers[info.id] = Paper(info.title, self.source.text(info.id))
+        return self._papers[info.id]
 
     def folded(self, document: DocumentId) -> FoldedText:
         """A document's text as the second opinion reads it."""

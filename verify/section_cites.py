@@ -60,6 +60,8 @@ _QUOTED: Final = re.compile(
 )
 _AFTER: Final = 80
 """Characters after an item within which its section may be named."""
+_BESIDE: Final = 200
+"""Characters around a value of the record within which it may name that section itself."""
 _LONGEST_PLAIN: Final = 3
 """Digits of a number without points up to which it may be a section of a paper, not of a law."""
 
@@ -232,6 +234,11 @@ def section_problem(
     if not find_section_cites(reply):
         return ""
     titles = exact_titles(reply, source.documents())
+    around = source.text(info.id)[max(0, place.start - _BESIDE) : place.end + _BESIDE]
+    for cite in section_beside(reply, span, titles)[0]:
+        words = r"\s+".join(map(re.escape, cite.words.split()))
+        if re.search(rf"[^\s\d.][ \t]*\n?[ \t]*{words}(?!\w)", around):
+            return ""  # the record's own sentence refers to it
     sections = tables.get("sections", source, info, Sections)
     found = section_objection(
         reply, span, titles, (place.start, place.end), sections, info.title, info.id

@@ -8,7 +8,7 @@ reference to an earlier section at the start of a line therefore ends nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -60,7 +60,7 @@ class Sections:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self.headings = tuple(sorted(set(_headings(text)), key=lambda h: h.start))
+        self.headings = tuple(_counting(sorted(set(_headings(text)), key=lambda h: h.start)))
 
     def parts(self, family: str, label: Label, *, within: Part | None = None) -> tuple[Part, ...]:
         """Every part with this number; empty where no heading carries it.
@@ -156,7 +156,8 @@ def _closes(own: Heading, later: Heading) -> bool:
     shared = min(len(own.label), len(later.label))
     for mine, theirs in zip(own.label[:shared], later.label[:shared], strict=True):
         if mine != theirs:
-            return _follows(mine, theirs)
+            again = len(own.label) == len(later.label) == 1 and theirs == "1"
+            return again or _follows(mine, theirs)
     return False
 
 
@@ -187,6 +188,20 @@ def _headings(text: str) -> Iterator[Heading]:
     for found in _EXHIBIT.finditer(text):
         if not _mid_sentence(text, found.start()) and _titles(found["rest"]):
             yield Heading(start=found.start(), family="exhibit", label=(found["label"],))
+
+
+def _counting(headings: Sequence[Heading]) -> Iterator[Heading]:
+    """The headings whose number the document has counted up to; "360" of an address is none."""
+    seen: set[Label] = set()
+    for heading in headings:
+        last = heading.label[-1]
+        if heading.family == "number" and last.isdigit() and int(last) > _NEAR:
+            before = range(int(last) - _NEAR, int(last))
+            if not any((*heading.label[:-1], str(number)) in seen for number in before):
+                continue
+        if heading.family == "number":
+            seen.add(heading.label)
+        yield heading
 
 
 def _titles(rest: str) -> bool:
