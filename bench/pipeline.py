@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from bench import attacks, gate, pipeline_size, pipeline_ssh, planted
+from bench import attacks, gate, gate_races, pipeline_size, pipeline_ssh, planted
 from bench.harness import Arguments, Result
 from bench.house import SAMPLE, House, open_house, read_matter
 from bench.pipeline_kill import kills_of_a_summary
@@ -101,7 +101,10 @@ async def _gate(args: Arguments, folder: Path, result: Result) -> None:
         sequences = 10_000 if args.full else 1_000
         escaped, found = await gate.escapes(house, sequences, args.seed)
         result.rows += found
-        result.figures |= {"gate_sequences": sequences, "gate_escapes": escaped}
+        raced, more = await gate_races.escapes(house, sequences // 10, args.seed)
+        result.rows += more
+        result.figures |= {"gate_sequences": sequences, "gate_escapes": escaped + raced}
+        result.figures["gate_races"] = sequences // 10
 
 
 async def _killed(args: Arguments, folder: Path, result: Result) -> None:

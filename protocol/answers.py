@@ -225,6 +225,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     opened: tuple[int, ...] = ()
     """Sentences of the reply, from 1, at whose source the reviewer had looked by then."""
+    acknowledged: dict[int, str] = {}
+    """For items that are not green: their numbers and the reviewer's reasons."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,8 +10,10 @@ from __future__ import annotations
 import datetime as dt
 import shutil
 from dataclasses import dataclass
+from typing import Final
 
 from protocol.answers import Answer
+from protocol.errors import Conflict
 from protocol.ids import DocumentId, UserName
 from rag.matters import OpenMatter
 from rag.removal import quarantine, release
@@ -72,3 +74,32 @@ def give_back(
     details = {"document": document, "family": str(len(members))}
     journal.seal("document.released", by=by, now=now, details=details)
     return members
+
+
+def refuse_if_called_back(matter: OpenMatter, answer: Answer) -> None:
+    """Refuses a reply that rests on a document which is set aside.
+
+    A reply rests on what it cites and on every passage it was made from.
+
+    Raises:
+        Conflict: It does.
+    """
+    aside = {str(row["id"]) for row in matter.store.rows(_ASIDE)}
+    if aside & _rests_on(answer):
+        raise Conflict(
+            "a document that this reply was made from has been called back",
+            next_step="withdraw it, or edit it to do without that document",
+        )
+
+
+_ASIDE: Final = "SELECT id FROM documents WHERE quarantined = 1"
+
+
+def _rests_on(answer: Answer) -> set[str]:
+    cited = {
+        str(place.document)
+        for item in answer.items
+        for place in (*item.places, *item.also_in, *item.nearest)
+    }
+    made_from = {str(name).partition(":")[0] for name in answer.provenance.passages}
+    return cited | made_from | set(answer.provenance.record)

@@ -14,8 +14,11 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import unicodedata
 from collections.abc import Collection
 from typing import Final
+
+import msgspec
 
 from protocol.answers import AMBER, RED, Answer, Citation, Decision, Finding, ReviewState
 from protocol.errors import BadRequest, Conflict
@@ -37,6 +40,9 @@ _NEXT: Final[dict[ReviewState, frozenset[ReviewState]]] = {
 
 MAY_LEAVE: Final = frozenset({ReviewState.APPROVED, ReviewState.FINAL, ReviewState.FILED})
 """The states in which a text may be exported."""
+
+MOST_REASON_CHARS: Final = 500
+"""Of a reason, what is kept with the decision and printed on the report."""
 
 
 def text_sha256(text: str) -> str:
@@ -112,13 +118,17 @@ def decide(
         missing = [
             item.number
             for item in open_items(answer)
-            if not request.acknowledged.get(item.number, "").strip()
+            if not _says_something(request.acknowledged.get(item.number, ""))
         ]
         if missing:
             raise BadRequest(
                 f"items {', '.join(map(str, missing))} are not verified and have no reason",
                 next_step="give a reason for each, or return the reply",
             )
+    if request.state is ReviewState.FILED and answer.decision is not None:
+        said = " ".join(f"filed by {by}, {at:%Y-%m-%d} {request.note}".split())
+        note = _after(answer.decision, said)
+        return msgspec.structs.replace(answer.decision, state=ReviewState.FILED, note=note)
     return Decision(
         state=request.state,
         by=by,
@@ -126,11 +136,33 @@ def decide(
         answer_sha256=answer.text_sha256,
         note=request.note,
         opened=opened_sentences(answer, looked_at),
+        acknowledged=_reasons(answer, request),
     )
+
+
+def _reasons(answer: Answer, request: Decide) -> dict[int, str]:
+    """The reviewer's reasons, each on one line; those for items that are green are none."""
+    wanted = (item.number for item in open_items(answer))
+    return {
+        number: " ".join(request.acknowledged[number].split())[:MOST_REASON_CHARS]
+        for number in wanted
+        if request.acknowledged.get(number, "").strip()
+    }
+
+
+def _says_something(reason: str) -> bool:
+    """Whether a letter or a digit can be seen in it: spaces and dots are no reason."""
+    return any(unicodedata.category(sign)[0] in "LN" and sign not in _BLANK for sign in reason)
+
+
+_BLANK: Final = frozenset("\u115f\u1160\u3164\uffa0")
+"""Fillers of Hangul: letters by their class, and nothing on the screen."""
 
 
 def finalize(answer: Answer, *, by: UserName, at: dt.datetime) -> Decision:
     """The decision that an export makes of an approved answer.
+
+    It stays the reviewer's: who exports it, as a lawyer may, has not reviewed it.
 
     Raises:
         Conflict: No live approval of exactly this text.
@@ -143,11 +175,11 @@ def finalize(answer: Answer, *, by: UserName, at: dt.datetime) -> Decision:
         )
     if answer.review is not ReviewState.APPROVED:
         return decision
-    return Decision(
-        state=ReviewState.FINAL,
-        by=by,
-        at=at,
-        answer_sha256=answer.text_sha256,
-        note=f"approved by {decision.by}",
-        opened=decision.opened,
+    return msgspec.structs.replace(
+        decision, state=ReviewState.FINAL, note=_after(decision, f"exported by {by}, {at:%Y-%m-%d}")
     )
+
+
+def _after(approval: Decision, said: str) -> str:
+    """The note of a step that follows an approval: its own words, then the reviewer's."""
+    return f"{said}. {approval.note}" if approval.note else said

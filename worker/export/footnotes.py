@@ -17,6 +17,7 @@ from docx.oxml import OxmlElement  # noqa: TID251
 from docx.oxml.ns import nsdecls, qn  # noqa: TID251
 from docx.shared import Pt  # noqa: TID251
 from docx.text.paragraph import Paragraph  # noqa: TID251
+from docx.text.run import Run  # noqa: TID251
 
 _TEXT: Final = "footnote text"
 _REFERENCE: Final = "footnote reference"
@@ -36,14 +37,15 @@ class Footnotes:
         reference.font.superscript = True
         self._text_id, self._reference_id = text.style_id, reference.style_id
 
-    def add(self, paragraph: Paragraph, text: str) -> None:
-        """A reference at the end of the paragraph as it stands now, and its note."""
+    def add(self, paragraph: Paragraph, text: str) -> Run:
+        """A reference at the end of the paragraph as it stands now, and its note; the reference."""
         self._notes.append(text)
         run = paragraph.add_run()
         run.style = self._document.styles[_REFERENCE]
         reference = OxmlElement("w:footnoteReference")
         reference.set(qn("w:id"), str(len(self._notes)))
         run._r.append(reference)
+        return run
 
     def close(self) -> None:
         """Writes the part and names its separators in the settings."""

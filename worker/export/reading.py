@@ -48,12 +48,13 @@ def counts(answer: Answer) -> str:
     return f"{green} verified · {amber} to look at · {red} failing"
 
 
-def open_rows(answer: Answer) -> list[str]:
-    """Of a cite-check of a paper: each item of the paper that is not verified, with the finding."""
-    rows = [row for row, verdict in told.found_rows(answer.table) if verdict not in GREEN]
+def rows(answer: Answer, *, green: bool) -> list[str]:
+    """Of a cite-check of a paper: each item of the paper that is, or is not, verified, with the
+    finding; empty for any other reply."""
     return [
         plain(f"“{row['item']}”: {row['finding']}. {row['reason']}. {row['the record']}")
-        for row in rows
+        for row, verdict in told.found_rows(answer.table)
+        if (verdict in GREEN) is green
     ]
 
 
@@ -70,10 +71,24 @@ def footnote(item: Finding) -> str:
     return f"{SIGNS.get(item.verdict, '✘')} {word(item.verdict)}. {said}."
 
 
-def comment(item: Finding) -> str:
+def look_at(item: Finding) -> str:
     """What a reviewer must look at, with the nearest passage where nothing was found."""
     near = "; ".join(f"{one.pin_cite}: “{one.words}”" for one in item.nearest[:1])
     return footnote(item) + (f" Nearest: {near}" if near else "")
+
+
+def reason(answer: Answer, item: Finding) -> str:
+    """Why the reviewer let an item stand that is not green; empty before an approval."""
+    decision = answer.decision
+    if decision is None or live_state(answer) not in MAY_LEAVE:
+        return ""
+    return plain(decision.acknowledged.get(item.number, ""))
+
+
+def comment(answer: Answer, item: Finding) -> str:
+    """`look_at`, and the reviewer's reason."""
+    why = reason(answer, item)
+    return look_at(item) + (f" The reviewer: {why}" if why else "")
 
 
 def coverage_lines(coverage: Coverage) -> Iterator[str]:
@@ -83,7 +98,8 @@ def coverage_lines(coverage: Coverage) -> Iterator[str]:
         f" {coverage.pages_read} of {coverage.pages} pages."
     )
     for unread in coverage.unread:
-        pages = f", pages {unread.pages}" if unread.pages else ""
+        word = "page" if unread.pages.isdecimal() else "pages"
+        pages = f", {word} {unread.pages}" if unread.pages else ""
         yield f"not read: {unread.name}{pages}: {unread.reason}"
 
 

@@ -112,13 +112,15 @@ def _body(document: Document, answer: Answer, notes: Footnotes, at: dt.datetime)
             runs.append((left, right, run))
             for item in items:
                 if _end(answer, item) == right:
-                    notes.add(paragraph, visible(reading.footnote(item)))
+                    mark = notes.add(paragraph, visible(reading.footnote(item)))
+                    runs.append((right, right, mark))
         start = end + 1
     for item in open_items:
         left, right = ranges[item.number]
-        inside = [run for a, b, run in runs if left <= a and b <= right]
+        # With its footnotes: LibreOffice mixes up the notes that stand right behind a comment.
+        inside = [run for a, b, run in runs if left <= a and b <= right and b > left]
         if inside:
-            _commented(document, inside, visible(reading.comment(item)), at)
+            _commented(document, inside, visible(reading.comment(answer, item)), at)
 
 
 def _end(answer: Answer, item: Finding) -> int:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
+
+from protocol.answers import ReviewState
 from protocol.jobs import Decide, Done, Export, Exported, HoldMatter, LiftHold, Result
 from worker import export, holds, review
+from worker.clawback import refuse_if_called_back
 from worker.handlers import Office
 from worker.service import Caller
 
@@ -20,34 +24,39 @@ class Gate:
         """Takes a reviewer's decision of exactly the text that was shown.
 
         Raises:
-            Conflict: The text or its state is another one now.
+            Conflict: The text or its state is another one now, its job has not ended, or a document
+                it was made from was called back.
             BadRequest: An item that is not green has no reason.
         """
         office = self._office
-        job = await office.queue.job(request.job)
-        async with office.shelf.use(job.matter) as held:
+        job = await office.ended(request.job)
+        async with office.shelf.use(job.matter) as held, office.deciding(job.matter):
             if held.work.decision_for(request) is not None:
                 return Done()
-            answer = held.work.answer(job.id)
+            answer, now = held.work.answer(job.id), office.now()
             decision = review.decide(
                 answer,
                 request,
                 by=caller.person,
-                at=office.now(),
+                at=now,
                 looked_at=held.work.openings(caller.person),
             )
+            if decision.state is ReviewState.APPROVED:
+                refuse_if_called_back(held.record, answer)
             office.journal(job.matter).seal(
                 f"review.{decision.state.lower()}",
                 by=caller.person,
                 through=caller.through,
-                now=decision.at,
+                now=now,
                 job=job.id,
                 details={
                     "answer": decision.answer_sha256,
-                    "acknowledged": str(len(request.acknowledged)),
+                    "acknowledged": str(len(decision.acknowledged)),
                     "opened": str(len(decision.opened)),
                 },
             )
+            if decision.state is ReviewState.WITHDRAWN:
+                await asyncio.to_thread(export.take_back, held.record.out, job.id)
             held.work.put_decision(request, decision)
         return Done()
 
@@ -85,31 +94,43 @@ class Gate:
     async def export(self, request: Export, caller: Caller) -> Result:
         """Writes an approved answer to the matter's ``out/``.
 
+        The file can be fetched only when the journal tells of it and the reply is final. No
+        decision and no edit comes between: they wait until it has left, or it is refused.
+
         Raises:
-            Conflict: There is no live approval of this text.
+            Conflict: There is no live approval of this text, or a document it was made from was
+                called back.
             BadRequest: The format is none of ours.
         """
         office = self._office
-        job = await office.queue.job(request.job)
-        async with office.shelf.use(job.matter) as held:
+        job = await office.ended(request.job)
+        async with office.shelf.use(job.matter) as held, office.deciding(job.matter):
+            again = held.work.decision_for(request) is not None
             answer = held.work.answer(job.id)
             decision = review.finalize(answer, by=caller.person, at=office.now())
+            refuse_if_called_back(held.record, answer)
+            leaving = msgspec.structs.replace(answer, review=decision.state, decision=decision)
             title = held.record.matter.title
-            written = await asyncio.to_thread(
-                export.write, answer, title=title, folder=held.record.out, form=request.format
+            file = await asyncio.to_thread(
+                export.prepare, leaving, title=title, folder=held.record.out, form=request.format
             )
-            office.journal(job.matter).seal(
-                "export.written",
-                by=caller.person,
-                through=caller.through,
-                now=office.now(),
-                job=job.id,
-                details={
-                    "answer": answer.text_sha256,
-                    "file": written.sha256,
-                    "form": request.format,
-                },
-            )
-            if decision != answer.decision and held.work.decision_for(request) is None:
-                held.work.put_decision(request, decision)
-        return Exported(name=written.name, size_bytes=written.size_bytes, sha256=written.sha256)
+            try:
+                office.journal(job.matter).seal(
+                    "export.written",
+                    by=caller.person,
+                    through=caller.through,
+                    now=office.now(),
+                    job=job.id,
+                    details={
+                        "answer": answer.text_sha256,
+                        "file": file.sha256,
+                        "form": request.format,
+                    },
+                )
+                if decision != answer.decision and not again:
+                    held.work.put_decision(request, decision)
+            except BaseException:
+                file.discard()
+                raise
+            await asyncio.to_thread(file.publish)
+        return Exported(name=file.name, size_bytes=file.size_bytes, sha256=file.sha256)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import Final
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 import verify
 from protocol.answers import Answer, Decision, ReviewState
 from protocol.errors import BadRequest, Conflict, Unavailable
+from protocol.ids import DocumentId
 from protocol.jobs import Done, Edit, Result
 from worker.handlers import Office
 from worker.logs import Log
@@ -32,14 +34,14 @@ class Edits:
         """Puts a new text in a reply's place, checked, awaiting review; the old one is kept.
 
         Raises:
-            Conflict: The text or its state is another one now.
+            Conflict: The text or its state is another one now, or its job has not ended.
             BadRequest: There is no text.
             Unavailable: The checker could not run; nothing changed.
         """
         if not request.text.strip() or len(request.text) > MOST_CHARS:
             raise BadRequest(f"a reply has 1 to {MOST_CHARS:,} characters")
         office = self._office
-        job = await office.queue.job(request.job)
+        job = await office.ended(request.job)
         new = text_sha256(request.text)
         async with office.shelf.use(job.matter) as held:
             answer = held.work.answer(job.id)
@@ -54,31 +56,33 @@ class Edits:
             except Exception as error:
                 _LOG.trouble("edit.unchecked", error, job=job.id)
                 raise Unavailable("the checker could not run; nothing was changed") from None
-            answer = held.work.answer(job.id)  # checking took its time
-            before = held.work.decision_for(request)
-            _refuse_if_late(answer, request)
-            edited = _edited(answer, request.text, report, caller)
-            if before is None:
-                office.journal(job.matter).seal(
-                    "review.edited",
-                    by=caller.person,
-                    through=caller.through,
-                    now=office.now(),
-                    job=job.id,
-                    details={"before": answer.text_sha256, "answer": new},
-                )
-                # The newest decision is "awaiting", of the new text: an approval of before stays
-                # void even when somebody edits the text back to what it was.
-                decision = Decision(
-                    state=ReviewState.AWAITING,
-                    by=caller.person,
-                    at=office.now(),
-                    answer_sha256=new,
-                    note="edited",
-                )
-                held.work.put_decision(request, decision)
-            held.work.put_note(job.id, f"before.{answer.text_sha256}", answer.text)
-            held.work.put_answer(edited)
+            async with office.deciding(job.matter):
+                answer = held.work.answer(job.id)  # checking took its time
+                before = held.work.decision_for(request)
+                _refuse_if_late(answer, request)
+                here = {info.id for info in held.record.documents()}
+                edited = _edited(answer, request.text, report, caller, here)
+                if before is None:
+                    office.journal(job.matter).seal(
+                        "review.edited",
+                        by=caller.person,
+                        through=caller.through,
+                        now=office.now(),
+                        job=job.id,
+                        details={"before": answer.text_sha256, "answer": new},
+                    )
+                    # The newest decision is "awaiting", of the new text: an approval of before
+                    # stays void even when somebody edits the text back to what it was.
+                    decision = Decision(
+                        state=ReviewState.AWAITING,
+                        by=caller.person,
+                        at=office.now(),
+                        answer_sha256=new,
+                        note="edited",
+                    )
+                    held.work.put_decision(request, decision)
+                held.work.put_note(job.id, f"before.{answer.text_sha256}", answer.text)
+                held.work.put_answer(edited)
         return Done()
 
 
@@ -92,7 +96,11 @@ def _refuse_if_late(answer: Answer, request: Edit) -> None:
         raise BadRequest("the text is the same")
 
 
-def _edited(answer: Answer, text: str, report: verify.Report, caller: Caller) -> Answer:
+def _edited(
+    answer: Answer, text: str, report: verify.Report, caller: Caller, here: Collection[DocumentId]
+) -> Answer:
+    """The answer with a person's words; ``here``: documents that are not set aside. What was made
+    from another one rests on it no longer: the person answers for the new words."""
     notes = [*answer.notes, *report.notes, f"Words of this reply were changed by {caller.person}."]
     if answer.table is not None:
         notes.append("The table of the first version is left out: its marks were of other words.")
@@ -113,6 +121,11 @@ def _edited(answer: Answer, text: str, report: verify.Report, caller: Caller) ->
         decision=None,
         notes=tuple(dict.fromkeys(notes)),
         provenance=msgspec.structs.replace(
-            answer.provenance, checker_version=verify.CHECKER_VERSION, record=record
+            answer.provenance,
+            checker_version=verify.CHECKER_VERSION,
+            record=record,
+            passages=tuple(
+                name for name in answer.provenance.passages if name.partition(":")[0] in here
+            ),
         ),
     )

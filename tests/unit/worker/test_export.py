@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
+import itertools
 import json
+import re
 import shutil
 import subprocess
 import zipfile
@@ -37,7 +39,7 @@ from protocol.ids import JobId, MatterId, UserName
 from protocol.record import Coverage, Unread
 from protocol.spans import SourceSpan
 from worker import export
-from worker.export import certificate, markdown, reading, reopened, sheets, word
+from worker.export import certificate, fonts, markdown, reading, reopened, sheets, word
 from worker.export.visible import visible
 from worker.review import text_sha256
 
@@ -253,7 +255,7 @@ def test_the_report_is_one_page_with_what_a_partner_signs():
         "alder",
         "1 verified · 1 to look at · 1 failing",
         "Read 3 of 3 documents, 8 of 9 pages.",
-        "not read: scan.pdf, pages 3: no text",
+        "not read: scan.pdf, page 3: no text",
         "NOT FOUND",
         "Reviewed by (name, signature)",
         "verify-1",
@@ -291,8 +293,67 @@ def test_no_cell_of_a_sheet_is_a_formula():
 
 def test_a_reply_without_a_table_has_no_sheet(tmp_path):
     with pytest.raises(BadRequest, match="no table"):
-        export.write(make_answer(), title="T", folder=tmp_path, form="xlsx")
+        export.prepare(make_answer(), title="T", folder=tmp_path, form="xlsx")
     assert list(tmp_path.iterdir()) == []
+
+
+# --- what the reviewer said ---
+
+
+def test_the_reviewers_reasons_stand_on_the_report_and_in_the_comments():
+    answer = make_answer()
+    item = next(one for one in answer.items if one.verdict is not Verdict.VERIFIED)
+    reason = "원본과 대조함 (compared with the scan)"
+    decision = msgspec.structs.replace(answer.decision, acknowledged={item.number: reason})
+    answer = msgspec.structs.replace(answer, decision=decision)
+    page = pypdf.PdfReader(io.BytesIO(certificate.render(answer, "T"))).pages[0]
+    assert "compared with the scan" in page.extract_text()
+    comments = docx.Document(io.BytesIO(word.render(answer, "T"))).comments
+    assert any(reason in comment.text for comment in comments)
+    withdrawn = msgspec.structs.replace(answer, decision=None, review=ReviewState.AWAITING)
+    assert reading.reason(withdrawn, item) == ""
+
+
+def test_the_report_lists_the_verified_items_with_their_places_after_the_others():
+    page = pypdf.PdfReader(io.BytesIO(certificate.render(make_answer(), "T"))).pages[0]
+    others, verified = page.extract_text().split("Verified items")
+    assert "$900" in others
+    assert "VERIFIED. Reeves Dep 2:3 (NG-000213)" in verified
+
+
+def test_a_reply_without_items_is_not_called_verified():
+    page = pypdf.PdfReader(io.BytesIO(certificate.render(make_answer(items=()), "T"))).pages[0]
+    assert "nothing that was checked" in page.extract_text()
+    assert "verified." not in page.extract_text()
+
+
+@pytest.mark.skipif(not fonts.installed(), reason="needs a free Korean font (fonts-nanum)")
+def test_hangul_on_the_report_brings_its_font_along():
+    content = certificate.render(make_answer(), "하트웰 대 노스게이트")
+    reader = pypdf.PdfReader(io.BytesIO(content))
+    assert "하트웰" in "".join(reader.pages[0].extract_text().split())
+    assert b"/FontFile2" in content
+    assert content == certificate.render(make_answer(), "하트웰 대 노스게이트")
+
+
+def test_hangul_is_named_where_the_box_has_no_font_for_it(monkeypatch):
+    monkeypatch.setattr(fonts, "installed", lambda: ())
+    fonts.korean.cache_clear()
+    try:
+        content = certificate.render(make_answer(), "하트웰 대 노스게이트")
+    finally:
+        fonts.korean.cache_clear()
+    text = pypdf.PdfReader(io.BytesIO(content)).pages[0].extract_text()
+    assert "하트웰" in "".join(text.split())
+
+
+def test_a_footnote_behind_a_comment_belongs_to_it():
+    """LibreOffice 7.4 prints other notes' words where one stands right behind a comment's end."""
+    with zipfile.ZipFile(io.BytesIO(word.render(make_answer(), "T"))) as package:
+        body = package.read("word/document.xml").decode()
+    parts = re.findall(r"<w:(commentReference|footnoteReference|t)[ >]", body)
+    assert ("commentReference", "footnoteReference") not in set(itertools.pairwise(parts))
+    assert {"commentReference", "footnoteReference"} <= set(parts)
 
 
 # --- Markdown, and writing ---
@@ -309,17 +370,19 @@ def test_nothing_in_markdown_is_live():
 def test_only_a_live_approval_is_written(tmp_path):
     for form in export.FORMS:
         with pytest.raises(Conflict):
-            export.write(make_answer(approved=False), title="T", folder=tmp_path, form=form)
+            export.prepare(make_answer(approved=False), title="T", folder=tmp_path, form=form)
     edited = msgspec.structs.replace(make_answer(), text="Another text.")
     with pytest.raises(Conflict):
-        export.write(edited, title="T", folder=tmp_path, form="docx")
+        export.prepare(edited, title="T", folder=tmp_path, form="docx")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_every_form_is_written_under_a_name_of_ids(tmp_path):
     table = Table(columns=("a",), rows=(("b",),))
     for form in export.FORMS:
-        made = export.write(make_answer(table=table), title="T", folder=tmp_path, form=form)
+        made = export.prepare(make_answer(table=table), title="T", folder=tmp_path, form=form)
+        assert not (tmp_path / made.name).exists()  # nobody can fetch it yet
+        made.publish()
         assert made.name == f"J-1M8N90ASR-37YC-ask.{form}"
         assert (tmp_path / made.name).stat().st_size == made.size_bytes
     assert json.loads((tmp_path / "J-1M8N90ASR-37YC-ask.json").read_text())["text"] == TEXT
