@@ -96,6 +96,16 @@ def test_every_variable_target_and_script_shown_exists(page):
         assert (ROOT / name).exists(), name
 
 
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_every_file_that_the_map_names_is_there(page):
+    text = (ROOT / page).read_text("utf-8")
+    rooms = "bot|worker|rag|verify|protocol|tests|bench|docs"
+    named = re.findall(rf"`((?:{rooms})/[\w./-]*)`", text)
+    assert len(named) > 5 or page != "ARCHITECTURE.md"
+    for name in named:
+        assert (ROOT / name).exists(), name
+
+
 def test_every_setting_is_on_the_operations_page_and_every_one_there_exists():
     text = (ROOT / "docs" / "operations.md").read_text("utf-8")
     rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
