@@ -170,7 +170,7 @@ class Boxes:
         return EngineSettings(
             engine="remote",
             name=self._name(other),
-            endpoint=str(way_socket(other, self._run)),
+            endpoint=str(way_socket(other, self._run, apart=bool(self._settings.gateway_uids))),
             model_sha256=ours.model_sha256,
             context_tokens=ours.context_tokens,
             slots=other.calls,

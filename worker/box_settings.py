@@ -47,8 +47,8 @@ class OtherBoxSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     calls: int = 1
     """Jobs of ours that it may work on at the same time."""
     socket: Path | None = None
-    """Where our gateway offers the way to it; the run folder when not set. A gateway with a user of
-    its own needs a folder in which it may write."""
+    """Where our gateway offers the way to it. When not set, the run folder; for a gateway with a
+    user of its own, the folder beside it that ends in -boxes, which is the gateway's."""
 
 
 def check_boxes(
@@ -99,6 +99,14 @@ def board_of(other: OtherBoxSettings, boards: tuple[EngineSettings, ...]) -> str
     return other.board or boards[0].name
 
 
-def way_socket(other: OtherBoxSettings, run: Path) -> Path:
-    """Where the gateway offers the way to another box, and the worker finds it."""
-    return other.socket or run / f"box-{other.name}.sock"
+def way_socket(other: OtherBoxSettings, run: Path, *, apart: bool) -> Path:
+    """Where the gateway offers the way to another box, and the worker finds it.
+
+    Args:
+        other: The other box.
+        run: The worker's run folder.
+        apart: Whether the gateway has a user of its own, who may not write there.
+    """
+    if other.socket is not None:
+        return other.socket
+    return (run.with_name(f"{run.name}-boxes") if apart else run) / f"box-{other.name}.sock"

@@ -88,7 +88,7 @@ async def _other(box: BoxSettings, other: OtherBoxSettings, settings: Settings, 
     name = f"box {other.name}"
     if missing := next((one for one in (other.key, other.known_hosts) if not one.exists()), None):
         return Check(name=name, state=State.FAIL, reason=f"there is no file {missing}")
-    socket = way_socket(other, run)
+    socket = way_socket(other, run, apart=bool(settings.gateway_uids))
     if not socket.exists():
         return Check(
             name=name,

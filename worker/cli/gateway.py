@@ -41,7 +41,7 @@ def ways(settings: Settings) -> tuple[OtherBox, ...]:
             port=other.port,
             key=other.key,
             known_hosts=other.known_hosts,
-            socket=way_socket(other, settings.run_of_worker()),
+            socket=way_socket(other, settings.run_of_worker(), apart=bool(settings.gateway_uids)),
         )
         for other in settings.other_box
     )

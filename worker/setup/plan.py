@@ -14,6 +14,7 @@ from protocol.errors import BadRequest
 from worker.boards import Box
 from worker.boards.declared import as_declared, as_toml, load_declared
 from worker.config import Settings
+from worker.keys import make_key
 from worker.paths import boards_path
 from worker.setup.accounts import (
     ENGINE,
@@ -86,7 +87,24 @@ def carry_out(plan: Plan, *, dry_run: bool) -> Iterator[str]:
             first_user(settings, plan.user, plan.user_key)
             if accounts is not None:  # the registry was written anew, by root
                 prepare(settings, accounts)
+    yield from _box_keys(settings, accounts, dry_run)
     yield from _units(plan, settings, dry_run)
+
+
+def _box_keys(settings: Settings, accounts: Accounts | None, dry_run: bool) -> Iterator[str]:
+    """The keys by which this box's gateway comes to other boxes; the gateway alone reads them."""
+    for other in settings.other_box:
+        if other.key.exists():
+            continue
+        name = settings.box.name if settings.box else "NAME"
+        yield (
+            f"key to box {other.name}: {other.key} (0600); on {other.name}: secondchair-worker"
+            f" users add {name} --key {other.key.name}.pub --role box"
+        )
+        if not dry_run:
+            make_key(other.key)
+            if accounts is not None:
+                os.chown(other.key, accounts.gateway_uid, accounts.gid)
 
 
 def _config(

@@ -193,7 +193,9 @@ def test_an_engine_sees_no_matter_no_settings_and_no_network():
     assert values(text, "Group") == ["secondchair-engine"]
     assert values(text, "TemporaryFileSystem") == ["/var/lib/secondchair:ro"]
     assert values(text, "BindReadOnlyPaths") == ["-/var/lib/secondchair/models"]
-    assert values(text, "InaccessiblePaths") == ["-/etc/secondchair -/run/secondchair"]
+    assert values(text, "InaccessiblePaths") == [
+        "-/etc/secondchair -/run/secondchair -/run/secondchair-boxes"
+    ]
     assert values(text, "PrivateNetwork") == ["yes"]
     assert values(text, "ReadWritePaths") == []
 
