@@ -61,13 +61,10 @@ class House:
 
     async def ended(self, job: JobId) -> Job:
         """The job once it has ended, however."""
-
-        async def follow() -> None:
-            after = 0
+        after = 0
+        async with asyncio.timeout(60):
             while events := await self.queue.wait_event(job, after):
                 after = events[-1].seq
-
-        await asyncio.wait_for(follow(), 60)
         return await self.queue.job(job)
 
     async def last(self, job: JobId) -> Event:
