@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -42,6 +43,8 @@ from verify.titles import exact_titles
 
 NOT_CHECKED: Final = "not checked"
 Span = tuple[int, int]
+OnFailure = Callable[[Exception], None]
+"""Told of an exception in a part of the checker, which shows in the report as "not checked"."""
 _CASE: Final = re.compile(
     r"(?:In re |Ex parte )?[A-Z][\w.'’&-]*(?:,? (?:[A-Z&][\w.'’&-]*|of|the|for|and)){0,8} v\.? "
     r"[A-Z][\w.'’&-]*(?:,? (?:[A-Z&][\w.'’&-]*|of|the|for|and)){0,8},?\s*\Z"
@@ -70,6 +73,7 @@ def check(
     *,
     user_text: str = "",
     documents: Sequence[DocumentId] | None = None,
+    on_failure: OnFailure = lambda _: None,
 ) -> Report:
     """Says what in an answer the record supports.
 
@@ -78,23 +82,27 @@ def check(
         source: The record, or one already opened (its indexes and tables are then reused).
         user_text: What the user wrote; it supports nothing.
         documents: Ids to look in; None for all of the record.
+        on_failure: Told of each failure of the checker itself, for the caller's log; it must not
+            raise, and must not repeat the exception's message, which may hold words of the record.
 
     Returns:
         A report in which every checkable item and every sentence has its place. A failure of the
         checker itself shows as CHECK, "not checked"; nothing is raised for any text.
     """
-    notes: list[str] = []
     try:
         record = source if isinstance(source, OpenRecord) else OpenRecord(source)
         scope = [info.id for info in record.infos] if documents is None else list(documents)
-        items, failed = _items(answer, record, scope, user_text)
-    except Exception:
-        notes.append("The checker could not read the record: nothing was checked.")
-        return _nothing(answer, notes)
-    findings = tuple(_finding(number, item, record) for number, item in enumerate(items, start=1))
-    notes += [f"The search for {name} failed: they were not checked." for name in failed]
-    frames = _frames(answer, record)
-    claims = _claims(answer, findings, frames, doubtful=bool(failed))
+        items, failed = _items(answer, record, scope, user_text, on_failure)
+    except Exception as error:
+        on_failure(error)
+        return _nothing(answer, on_failure)
+    findings = tuple(
+        _finding(number, item, record, on_failure) for number, item in enumerate(items, start=1)
+    )
+    failures = tuple(f"The search for {name} failed: they were not checked." for name in failed)
+    notes = list(failures)
+    frames = _frames(answer, record, on_failure)
+    claims = _claims(answer, findings, frames, on_failure, doubtful=bool(failed))
     marked = [f for f in findings if f.verdict is not Verdict.NOT_A_QUOTE]
     if not marked and (_CITES.search(answer) or exact_titles(answer, record.infos)):
         notes.append("This reply speaks of documents but holds nothing that can be checked.")
@@ -107,13 +115,20 @@ def check(
         counts=count(findings, claims),
         record={d: record.by_id[d].text_sha256 for d in sorted(used)},
         notes=tuple(notes),
+        failures=failures,
     )
 
 
-def _nothing(answer: str, notes: Sequence[str]) -> Report:
-    claims = _claims(answer, (), (), doubtful=True)
+def _nothing(answer: str, on_failure: OnFailure) -> Report:
+    claims = _claims(answer, (), (), on_failure, doubtful=True)
+    failures = ("The checker could not read the record: nothing was checked.",)
     return Report(
-        findings=(), sentences=claims, counts=count((), claims), record={}, notes=tuple(notes)
+        findings=(),
+        sentences=claims,
+        counts=count((), claims),
+        record={},
+        notes=failures,
+        failures=failures,
     )
 
 
@@ -121,7 +136,11 @@ def _nothing(answer: str, notes: Sequence[str]) -> Report:
 
 
 def _items(
-    answer: str, record: OpenRecord, scope: Sequence[DocumentId], user_text: str
+    answer: str,
+    record: OpenRecord,
+    scope: Sequence[DocumentId],
+    user_text: str,
+    on_failure: OnFailure,
 ) -> tuple[list[_Item], list[str]]:
     """Every checkable item in reading order, and the names of the searches that failed."""
     failed: list[str] = []
@@ -129,7 +148,8 @@ def _items(
     def tried(name: str, find: Callable[[], Iterable[Span]]) -> list[Span]:
         try:
             return [(start, end) for start, end in find() if 0 <= start < end <= len(answer)]
-        except Exception:
+        except Exception as error:
+            on_failure(error)
             failed.append(name)
             return []
 
@@ -140,12 +160,12 @@ def _items(
         for span in spans:
             if not _meets(span, taken):
                 made.append(
-                    _Item(kind=kind, start=span[0], end=span[1], judge=lambda s=span: judge(s))  # type: ignore[misc]
+                    _Item(kind=kind, start=span[0], end=span[1], judge=partial(judge, span))
                 )
                 taken.append(span)
 
     titles = tried("titles", lambda: ((t.start, t.end) for t in exact_titles(answer, record.infos)))
-    quotes = _quotes(answer, record, scope, user_text, failed)
+    quotes = _quotes(answer, record, scope, user_text, failed, on_failure)
     made += [item for item, _ in quotes]
     taken += [(item.start, item.end) for item, quotes_record in quotes if quotes_record]
     source, tables = record.source, record.tables
@@ -195,24 +215,32 @@ def _quotes(
     scope: Sequence[DocumentId],
     user_text: str,
     failed: list[str],
+    on_failure: OnFailure,
 ) -> list[tuple[_Item, bool]]:
     """The quotations, judged at once: what quotes the record is not searched for other items."""
     try:
         marks = find_marked(answer)
-    except Exception:
+    except Exception as error:
+        on_failure(error)
         failed.append("quotations")
         return []
     made = []
     for mark in marks:
-        judged = _safely(lambda mark=mark: _judge_mark(answer, mark, record, scope, user_text))  # type: ignore[misc]
+        judge = partial(_judge_mark, answer, mark, record, scope, user_text)
+        judged = _safely(judge, on_failure)
         item = _Item(
             kind=ItemKind.QUOTE,
             start=mark.start,
             end=mark.end,
-            judge=lambda judged=judged: judged,  # type: ignore[misc]
+            judge=partial(_known, judged),
         )
         made.append((item, judged.verdict is not Verdict.NOT_A_QUOTE))
     return made
+
+
+def _known(judged: Judged) -> Judged:
+    """What was judged already."""
+    return judged
 
 
 def _judge_mark(
@@ -250,20 +278,22 @@ def _meets(span: Span, others: Iterable[Span]) -> bool:
 # --- judging --------------------------------------------------------------------------------------
 
 
-def _safely(judge: Callable[[], Judged]) -> Judged:
+def _safely(judge: Callable[[], Judged], on_failure: OnFailure) -> Judged:
     try:
         return judge()
-    except Exception:
+    except Exception as error:
+        on_failure(error)
         return Judged(verdict=Verdict.CHECK, reason=NOT_CHECKED)
 
 
-def _finding(number: int, item: _Item, record: OpenRecord) -> Finding:
-    judged = _safely(item.judge)
+def _finding(number: int, item: _Item, record: OpenRecord, on_failure: OnFailure) -> Finding:
+    judged = _safely(item.judge, on_failure)
     try:
         places = _cited(judged.places, record, joined=item.kind is ItemKind.QUOTE)
         also = _cited(judged.also_in, record)
         nearest = _cited(judged.nearest, record, joined=item.kind is ItemKind.QUOTE)
-    except Exception:
+    except Exception as error:
+        on_failure(error)
         judged = Judged(verdict=Verdict.CHECK, reason=NOT_CHECKED)
         places = also = nearest = ()
     return Finding(
@@ -292,22 +322,29 @@ def _cited(
     return tuple(cite(record, (stretch,)) for stretch in stretches)
 
 
-def _frames(answer: str, record: OpenRecord) -> list[Span]:
+def _frames(answer: str, record: OpenRecord, on_failure: OnFailure) -> list[Span]:
     """The stretches of a reply that name a document or say who speaks; empty where that fails."""
     try:
         titles = [(t.start, t.end) for t in exact_titles(answer, record.infos)]
         return titles + speaking(answer)
-    except Exception:
+    except Exception as error:
+        on_failure(error)
         return []
 
 
 def _claims(
-    answer: str, findings: tuple[Finding, ...], frames: Sequence[Span], *, doubtful: bool
+    answer: str,
+    findings: tuple[Finding, ...],
+    frames: Sequence[Span],
+    on_failure: OnFailure,
+    *,
+    doubtful: bool,
 ) -> tuple[Claim, ...]:
     """The sentences; none is supported where the checker is not sure to have seen everything."""
     try:
         claims = class_sentences(answer, findings, frames)
-    except Exception:
+    except Exception as error:
+        on_failure(error)
         whole = Claim(
             start=0,
             end=len(answer),

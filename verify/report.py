@@ -42,6 +42,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Document id to the hash of the text that was read."""
     notes: tuple[str, ...] = ()
     """Said loudly beside the reply."""
+    failures: tuple[str, ...] = ()
+    """Of the notes, those that say which part of the checker failed: what was not checked."""
     checker_version: str = CHECKER_VERSION
 
 

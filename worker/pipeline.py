@@ -50,6 +50,7 @@ from protocol.jobs import (
 from rag.embedding import Embedder
 from rag.reranking import Reranker
 from worker import told
+from worker.checking import checked
 from worker.config import Settings
 from worker.deliverables import (
     Colleague,
@@ -239,8 +240,8 @@ class Pipeline:
         notes: tuple[str, ...] = draft.notes
         version = verify.CHECKER_VERSION
         try:
-            report = await asyncio.to_thread(
-                verify.check, draft.text, held.opened(), user_text=draft.question
+            report = await checked(
+                draft.text, held.opened(), job=context.job, user_text=draft.question
             )
         except Exception as error:  # whatever it is: an unchecked reply must not look checked
             _LOG.trouble("check.failed", error, job=context.job)
@@ -278,7 +279,7 @@ class Pipeline:
             text_sha256=text_sha256(draft.text),
             review=ReviewState.AWAITING,
             table=_table(draft, items),
-            notes=notes,
+            notes=tuple(dict.fromkeys(notes)),
         )
 
 

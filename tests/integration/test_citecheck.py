@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import logging
 
 import pypdf
 import pytest
@@ -17,6 +18,7 @@ from bot.render import reply
 from protocol.answers import GREEN, RED, ItemKind, Verdict
 from protocol.errors import BadRequest, NotFound
 from protocol.jobs import CiteCheck
+from verify.dates import find_dates
 from worker.export import certificate, reading
 from worker.pipeline import completed
 
@@ -133,3 +135,27 @@ def test_the_one_page_report_names_what_the_brief_gets_wrong(answer):
 def test_no_green_word_stands_beside_a_finding_of_another_colour(answer):
     for row in rows(answer):
         assert row["words of the brief"] in ("as they stand there", "NOT CHECKED")
+
+
+async def test_what_the_checker_could_not_look_for_is_said_and_logged(root, monkeypatch, caplog):
+    calls = []
+
+    def broken(text):
+        calls.append(text)
+        if len(calls) == 1:  # in the paper; when the report itself is checked, it works again
+            raise RuntimeError("words of a case")
+        return find_dates(text)
+
+    monkeypatch.setattr("verify.checker.find_dates", broken)
+    async with open_house(root) as house:
+        async with house.shelf.use(CODE) as held:
+            brief = next(d.id for d in held.record.documents() if d.title == "Complaint")
+        request = CiteCheck(matter=CODE, document=brief, key=house.key())
+        with caplog.at_level(logging.ERROR):
+            report = await house.answer(request)
+    assert "The search for dates failed: they were not checked." in report.notes
+    assert len(calls) > 1
+    lines = [record.fields for record in caplog.records if record.msg == "check.part_failed"]
+    assert lines
+    assert all(line["error"] == "RuntimeError" and ":" in line["where"] for line in lines)
+    assert "words of a case" not in repr([record.__dict__ for record in caplog.records])

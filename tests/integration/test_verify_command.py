@@ -129,7 +129,10 @@ def test_a_judge_that_fails_leaves_no_green(folder: Path, monkeypatch: pytest.Mo
 
     for name in ("judge_quote", "judge_date", "judge_figure"):
         monkeypatch.setattr(checker, name, broken)
-    report = checker.check(reply, record)
+    told: list[Exception] = []
+    report = checker.check(reply, record, on_failure=told.append)
+    assert len(told) == len(sound.findings)
+    assert {type(error) for error in told} == {RuntimeError}
     assert len(report.findings) == len(sound.findings)
     assert {finding.verdict for finding in report.findings} == {Verdict.CHECK}
     assert {finding.reason for finding in report.findings} == {"not checked"}
@@ -144,9 +147,13 @@ def test_a_search_that_fails_supports_no_sentence(
 
     monkeypatch.setattr(checker, name, broken)
     reply = "The lease says “The landlord is not permitted to terminate this lease”."
-    report = checker.check(reply, FolderSource(folder))
+    told: list[Exception] = []
+    report = checker.check(reply, FolderSource(folder), on_failure=told.append)
+    assert len(told) == 1
     assert report.counts.supported == 0
-    assert any("not checked" in note for note in report.notes)
+    assert len(report.failures) == 1
+    assert "not checked" in report.failures[0]
+    assert set(report.failures) <= set(report.notes)
     assert all(s.sentence_class is not SentenceClass.SUPPORTED for s in report.sentences)
 
 

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import verify
 from protocol.answers import (
@@ -31,6 +31,7 @@ from protocol.ids import DocumentId
 from protocol.jobs import CiteCheck
 from protocol.record import DocumentClass, DocumentInfo
 from rag.coverage import coverage
+from worker.checking import checked
 from worker.deliverables import Desk, Draft, Row
 from worker.deliverables.wording import line
 from worker.quoting import Sentence
@@ -56,42 +57,51 @@ class _Checked:
     """Each with its words in the brief."""
 
 
+class _Found(NamedTuple):
+    """A report before it is a draft."""
+
+    text: str
+    rows: tuple[Row, ...]
+    findings: list[Finding]
+    title: str
+    failures: tuple[str, ...]
+    """What the checker could not look for."""
+
+
 async def make(desk: Desk, request: CiteCheck) -> Draft:
     """The draft of a cite-check report."""
     started = time.perf_counter()
     await desk.stage(Stage.RETRIEVING)
     record = desk.matter.opened()
     if request.document is None:
-        text, rows, findings, title = await _of_text(record, request.text)
+        found = await _of_text(desk, record, request.text)
         proof = ("place", "mark")
     else:
         (brief,) = desk.chosen((request.document,))
-        text, rows, findings, title = await _of_document(desk, record, brief)
+        found = await _of_document(desk, record, brief)
         proof = ("place in the brief", SHOWN)
     return Draft(
-        question=f"/citecheck {title}",
-        text=text,
+        question=f"/citecheck {found.title}",
+        text=found.text,
         coverage=await asyncio.to_thread(
             coverage, desk.matter.record, searched="every document but the one checked"
         ),
         timings=Timings(retrieving_ms=(time.perf_counter() - started) * 1000),
         provenance=Provenance(composition="code"),
         columns=COLUMNS,
-        rows=rows,
+        rows=found.rows,
         proof_columns=proof,
-        notes=tuple(_counted(findings)),
+        notes=(*found.failures, *_counted(found.findings)),
     )
 
 
-async def _of_document(
-    desk: Desk, record: verify.OpenRecord, brief: DocumentInfo
-) -> tuple[str, tuple[Row, ...], list[Finding], str]:
+async def _of_document(desk: Desk, record: verify.OpenRecord, brief: DocumentInfo) -> _Found:
     sentences = await desk.sentences(brief.id)
     others = [info.id for info in record.infos if info.id != brief.id]
-    checked = await asyncio.to_thread(_check, record, sentences, others)
+    items, failures = await _judged(desk, record, sentences, others)
     text, rows = "", []
     for heading, _ in _GROUPS:
-        part = [one for one in checked if _worst(one) == heading]
+        part = [one for one in items if _worst(one) == heading]
         if part:
             text += f"{_BETWEEN if text else ''}{heading}"
         for one in part:
@@ -102,42 +112,48 @@ async def _of_document(
             shown = await _true_words(desk, [finding for _, finding in one.items])
             for title, true in shown:
                 text += f"\n{line(title, true, None)}"
-    findings = [finding for one in checked for _, finding in one.items]
-    return (
-        text or "This document holds nothing that can be checked.",
-        tuple(rows),
-        findings,
-        brief.title,
+    return _Found(
+        text=text or "This document holds nothing that can be checked.",
+        rows=tuple(rows),
+        findings=[finding for one in items for _, finding in one.items],
+        title=brief.title,
+        failures=failures,
     )
 
 
-async def _of_text(
-    record: verify.OpenRecord, brief: str
-) -> tuple[str, tuple[Row, ...], list[Finding], str]:
+async def _of_text(desk: Desk, record: verify.OpenRecord, brief: str) -> _Found:
     """A text that is no document is shown as given; pleadings are left out, they prove nothing."""
     text = brief.strip()
     evidence = [
         info.id for info in record.infos if info.document_class is not DocumentClass.PLEADING
     ]
-    report = await asyncio.to_thread(verify.check, text, record, documents=evidence)
+    report = await checked(text, record, job=desk.context.job, documents=evidence)
     found = [one for one in report.findings if _tells(one)]
     rows = tuple(
         Row(cells=_cells(text[one.start : one.end], one), start=one.start, end=one.end)
         for one in found
     )
-    return text, rows, found, "of a given text"
+    return _Found(
+        text=text, rows=rows, findings=found, title="of a given text", failures=report.failures
+    )
 
 
-def _check(
-    record: verify.OpenRecord, sentences: Sequence[Sentence], others: Sequence[DocumentId]
-) -> list[_Checked]:
-    """The items of the brief, sentence by sentence, judged in all other documents."""
+async def _judged(
+    desk: Desk,
+    record: verify.OpenRecord,
+    sentences: Sequence[Sentence],
+    others: Sequence[DocumentId],
+) -> tuple[list[_Checked], tuple[str, ...]]:
+    """The items of the brief, sentence by sentence, judged in all other documents.
+
+    What the checker could not look for is said beside them: it would be missing in silence.
+    """
     text, starts = "", []
     for sentence in sentences:
         starts.append(len(text))
         text += f"{sentence.words}{_BETWEEN}"
-    report = verify.check(text, record, documents=others)
-    checked = []
+    report = await checked(text, record, job=desk.context.job, documents=others)
+    found = []
     for at, sentence in enumerate(sentences):
         begin, end = starts[at], starts[at] + len(sentence.words)
         items = tuple(
@@ -146,8 +162,8 @@ def _check(
             if begin <= one.start < end and _tells(one)
         )
         if items:
-            checked.append(_Checked(sentence=sentence, items=items))
-    return checked
+            found.append(_Checked(sentence=sentence, items=items))
+    return found, report.failures
 
 
 def _tells(finding: Finding) -> bool:

@@ -8,7 +8,6 @@ mark of the reply.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ import verify
 from protocol.answers import RED, Finding, ItemKind
 from protocol.errors import BadRequest, Unavailable
 from worker import prompts
+from worker.checking import checked
 from worker.deliverables import Desk
 from worker.deliverables.quotations import put_in_quotations
 from worker.deliverables.writing import write
@@ -135,7 +135,8 @@ async def _failing(desk: Desk, text: str, question: str) -> list[Finding]:
 async def _checked(desk: Desk, text: str, question: str) -> verify.Report | None:
     """None when the checker cannot run: the pipeline then says that nothing was checked."""
     try:
-        return await asyncio.to_thread(verify.check, text, desk.matter.opened(), user_text=question)
+        record = desk.matter.opened()
+        return await checked(text, record, job=desk.context.job, user_text=question)
     except Exception as error:
         _LOG.trouble("second_look.unchecked", error, job=desk.context.job)
         return None

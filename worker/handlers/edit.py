@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection
 from typing import Final
 
@@ -13,6 +12,7 @@ from protocol.answers import Answer, Decision, ReviewState
 from protocol.errors import BadRequest, Conflict, Unavailable
 from protocol.ids import DocumentId
 from protocol.jobs import Done, Edit, Result
+from worker.checking import checked
 from worker.handlers import Office
 from worker.logs import Log
 from worker.review import live_state, text_sha256
@@ -50,8 +50,8 @@ class Edits:
                 return Done()  # it was done then; more may have happened since
             _refuse_if_late(answer, request)
             try:
-                report = await asyncio.to_thread(
-                    verify.check, request.text, held.opened(), user_text=answer.question
+                report = await checked(
+                    request.text, held.opened(), job=job.id, user_text=answer.question
                 )
             except Exception as error:
                 _LOG.trouble("edit.unchecked", error, job=job.id)
