@@ -26,6 +26,7 @@ from protocol.answers import (
 
 _NESTED: Final = re.compile("[\"'“”‘’«»‹›「」『』]")
 """A mark of a quotation inside a quotation; at its edge the reply's style of it must be kept."""
+_PAIRS: Final = ("“”", "‘’", "«»", "‹›", "「」", "『』")
 _BROKEN_WORD: Final = re.compile(r"\w[-\u00ad]\s*\n")
 _TAGS: Final = {
     SentenceClass.INFERENCE: "tag.inference",
@@ -138,9 +139,21 @@ def _record_words(text: str, items: Sequence[Finding]) -> dict[int, tuple[int, s
             and not _NESTED.search(text[item.start + 1 : start] + text[end : item.end - 1])
             and _letters(record) == _letters(text[start:end])
             and not _BROKEN_WORD.search(record)
+            and _balanced(record)
         ):
             swaps[start] = (end, " ".join(record.split()))
     return swaps
+
+
+def _balanced(words: str) -> bool:
+    """Whether every quotation inside these words ends in them.
+
+    Where one ends with the last word, its mark stands outside, in the reply's style, and would not
+    match the record's.
+    """
+    if words.count('"') % 2:
+        return False
+    return all(words.count(opens) <= words.count(closes) for opens, closes in _PAIRS)
 
 
 def _core(text: str, start: int, end: int) -> tuple[int, int]:

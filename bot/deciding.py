@@ -106,7 +106,13 @@ async def export(talk: Conversation, typed: Typed) -> None:
     done = await talk.worker.call(request)
     assert isinstance(done, Exported)
     name = talk.front.look.line(done.name)
-    talk.say("chat.exported", name=name, size=f"{done.size_bytes:,}", sha256=done.sha256)
+    talk.say(
+        "chat.exported",
+        name=name,
+        size=f"{done.size_bytes:,}",
+        sha256=done.sha256,
+        matter=talk.bound(),
+    )
 
 
 async def _decide(

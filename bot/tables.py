@@ -18,8 +18,8 @@ from bot.told import row_verdicts
 from protocol.answers import Finding, Table
 
 _GAP: Final = 2
-_MARK: Final = "mark"
-"""The column that says the verdict in words; in a list it stands beside its sign."""
+_VERDICT: Final = ("finding", "mark")
+"""The columns that say a verdict in words; in a list it stands beside its sign."""
 _NARROWEST: Final = 12
 """Cells under which a column of prose cannot be read."""
 _LONGEST: Final = 24
@@ -95,7 +95,7 @@ def _as_lists(
     for row, piece in zip(rows, lead, strict=True):
         cells_ = list(zip_longest(head, row, fillvalue=""))
         if piece.text:
-            word = [cell for name, cell in cells_ if name == _MARK]
+            word = [cell for name, cell in cells_ if name in _VERDICT][:1]
             blocks.append(paragraph(piece, *(Piece(f" {said}", piece.tone) for said in word)))
             cells_ = [(name, cell) for name, cell in cells_ if cell not in word]
         for name, cell in cells_:

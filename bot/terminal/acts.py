@@ -82,6 +82,7 @@ class Acts:
         elif code and desk.channel is not None:
             desk.add(desk.channel, typed.line, None)  # says what is wrong with it
         else:
+            desk.close_side()
             desk.screen.add_class("listing")
             desk.matters.focus()
 

@@ -182,9 +182,9 @@ class TerminalApp(Desk):
         self.open_search()
 
     def action_write(self) -> None:
-        """Back to where one writes; from there, closes what is open."""
+        """Back to where one writes; from there, or from a page, closes what is open."""
         search = self.query_one("#search", Input)
-        if self.focused is self.composer or search.display:
+        if self.focused in (self.composer, self.side.page) or search.display:
             self.close_side()
         search.display = False
         self.screen.remove_class("listing")

@@ -14,7 +14,7 @@ from textual.widgets import Input, Static  # noqa: TID251 - the terminal's door
 from bot.blocks import lay_out
 from bot.findings import reason_question
 from bot.look import Look
-from bot.render import counts_line, line_of
+from bot.render import counts, counts_line, line_of
 from bot.terminal.panes import to_acknowledge
 from bot.visible import one_line
 from protocol.answers import Answer
@@ -44,18 +44,25 @@ class Checklist(ModalScreen[dict[str, str] | None]):
         """The window."""
         words = self._look.words
         counted = lay_out([counts_line(self._answer, self._look)], 1_000)
+        said = "\n".join("".join(piece.text for piece in line).strip() for line in counted)
         with Vertical(classes="window"):
             yield Static(Content(words("app.approve_title", job=self._answer.job)), classes="head")
             asked = self._look.line(line_of(self._answer))
             yield Static(Content(asked), classes="asked")
-            yield Static(Content("".join(piece.text for line in counted for piece in line).strip()))
+            yield Static(Content(said))
             with VerticalScroll(can_focus=False):
                 for item in self._items:
                     question = reason_question(item, self._look)
                     yield Static(Content(question), classes="question")
                     yield Input(id=f"reason-{item.number}")
-            key = "app.approve_keys" if self._items else "app.approve_keys_green"
-            yield Static(Content(words(key)), classes="keys", id="window-keys")
+            yield Static(Content(words(self._keys())), classes="keys", id="window-keys")
+
+    def _keys(self) -> str:
+        """The key of the last line: what is asked for, or why nothing is."""
+        if self._items:
+            return "app.approve_keys"
+        _, amber, red = counts(self._answer)
+        return "app.approve_keys_report" if amber or red else "app.approve_keys_green"
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Goes on to the next item; at the last one, approves."""

@@ -117,6 +117,9 @@ def test_paragraphs_and_lists_keep_their_lines(make_answer, make_item):
         # A quotation inside it flips its marks: half in one style would be worse than all in one.
         ("“Inc. (‘Tenant’).”", 'INC. ("Tenant', "“Inc. (‘Tenant’).”"),
         ("“‘Lease’ means this.”", 'Lease" MEANS this', "“‘Lease’ means this.”"),
+        ("He said, ‘WE see.’", 'He said, "we see', "He said, ‘WE see.’"),
+        ("He said, ‘WE see.’", "He said, “we see", "He said, ‘WE see.’"),
+        ("He said ‘WE see’ twice", 'He said "we see" twice', 'He said "we see" twice'),
         ("“...” --", "", "“...” --"),
         # A stamp between two pages is no word of the quotation.
         ("“again on January 23”", "again on\nNG-000212\nJanuary 23", "“again on January 23”"),

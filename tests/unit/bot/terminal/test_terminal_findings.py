@@ -9,7 +9,7 @@ from bot.blocks import Tone
 from bot.terminal.paint import STYLES
 from bot.terminal.testing import JOB, MATTER, a_job, say, seen, settle
 from protocol import jobs as ask
-from protocol.answers import ReviewState
+from protocol.answers import ReviewState, Table
 from protocol.ids import JobId
 
 SIZES = [(60, 24), (80, 24), (120, 40), (200, 50)]
@@ -115,6 +115,51 @@ async def test_an_approval_that_is_left_decides_nothing(desk_of, worker):
         await pilot.press("escape")
         await settle(pilot, lambda: len(desk.screen_stack) == 1)
         assert not worker.all(ask.Decide)
+
+
+async def test_an_approval_of_a_report_does_not_call_the_findings_of_the_paper_verified(
+    desk_of, worker, answer
+):
+    table = Table(
+        columns=("item", "finding", "place in the brief", "words of the brief"),
+        rows=(("January 9", "NOT FOUND", "Brief p. 1", "VERIFIED"),),
+        items=(1,),
+    )
+    report = msgspec.structs.replace(answer, items=answer.items[:1], table=table)
+    worker.bodies[JOB][-1] = msgspec.structs.replace(worker.bodies[JOB][-1], answer=report)
+    desk = desk_of(worker)
+    async with desk.run_test(size=(100, 40)) as pilot:
+        await settle(pilot, lambda: desk.channel is not None)
+        await say(desk, pilot, "Check the brief.")
+        await settle(pilot, lambda: "Brief p. 1" in seen(pilot))
+        await pilot.press("f6")
+        await settle(pilot, lambda: "Approve J-" in seen(pilot))
+        assert "0 verified · 0 to look at · 1 failing" in seen(pilot)
+        assert "findings on the paper that was checked" in seen(pilot)
+        assert "Every item is verified" not in seen(pilot)
+
+
+async def test_escape_closes_a_page_at_once(desk_of, worker):
+    desk = desk_of(worker)
+    async with desk.run_test(size=(80, 40)) as pilot:
+        await settle(pilot, lambda: desk.channel is not None)
+        await pilot.press("f1")
+        await settle(pilot, lambda: "Commands" in seen(pilot) and desk.side.page.has_focus)
+        await pilot.press("escape")
+        await settle(pilot, lambda: desk.composer.has_focus and "Commands" not in seen(pilot))
+
+
+async def test_the_list_of_matters_takes_a_small_screen_for_itself(desk_of, worker):
+    desk = desk_of(worker)
+    async with desk.run_test(size=(40, 20)) as pilot:
+        await settle(pilot, lambda: desk.channel is not None)
+        await pilot.press("f1")
+        await settle(pilot, lambda: "Commands" in seen(pilot))
+        desk.composer.focus()
+        await say(desk, pilot, "/matter")
+        await settle(pilot, lambda: desk.matters.has_focus)
+        await settle(pilot, lambda: "Commands" not in seen(pilot))
+        assert desk.matters.size.width > 30
 
 
 async def test_a_return_takes_a_note(desk_of, worker):
