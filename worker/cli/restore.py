@@ -26,7 +26,8 @@ from worker.setup.folders import prepare
 def command(ctx: click.Context, folder: Path, as_json: bool) -> None:
     """Make this box's state from the backup in FOLDER, or the newest one there.
 
-    Nothing is written over: the state folder must hold no box yet. Every hash, database and journal
+    Nothing is written over: the state folder must hold no box yet, and what else lies in the way is
+    moved aside. Every hash, database and journal
     is checked; indexes are made anew when a matter is first asked.
     """
     settings = loaded(ctx, as_owner=False).settings
@@ -42,6 +43,7 @@ def command(ctx: click.Context, folder: Path, as_json: bool) -> None:
                     "journals": done.journals,
                     "broken_journals": done.broken,
                     "host_keys": done.host_keys,
+                    "moved_aside": done.aside,
                 }
             )
         )
@@ -49,6 +51,8 @@ def command(ctx: click.Context, folder: Path, as_json: bool) -> None:
     click.echo(f"{len(done.matters)} matters and {done.journals} journals are back and whole")
     for code in done.broken:
         click.echo(f"  the journal of {code} was broken when it was copied, and is so now")
+    if done.aside:
+        click.echo(f"  what lay in the way is kept in {settings.state / done.aside}", err=True)
     if not done.host_keys:
         click.echo("  new host keys were made: PCs must be given the new ones", err=True)
 

@@ -1,12 +1,14 @@
 """A box from a backup, or one matter of it: checked before, during and after.
 
-Nothing is written over: the state folder must hold no matter and no registry yet. All of it is
-unpacked beside the state folder and moved in when every check has passed.
+Nothing is written over: the state folder must hold no matter, registry or journal yet, and whatever
+else a person put there is moved aside. All of it is unpacked beside the state folder and moved in
+when every check has passed.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import os
 import shutil
 from pathlib import Path
 
@@ -31,6 +33,8 @@ class Restored(msgspec.Struct, frozen=True, kw_only=True):
     broken: tuple[str, ...]
     """Codes of matters whose journal was broken already when it was copied; kept as they are."""
     host_keys: bool
+    aside: str | None
+    """The folder of the state folder that holds what stood in the way; None when nothing did."""
 
 
 def restore(folder: Path, state: Path, *, now: dt.datetime) -> Restored:
@@ -67,7 +71,7 @@ def restore(folder: Path, state: Path, *, now: dt.datetime) -> Restored:
             Journal(fresh / "audit", MatterId(code)).seal(
                 "matter.restored", by=UserName("operator"), now=now, details={"backup": seal}
             )
-        _move_in(fresh, state)
+        aside = _move_in(fresh, state, now)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return Restored(
@@ -75,11 +79,12 @@ def restore(folder: Path, state: Path, *, now: dt.datetime) -> Restored:
         journals=len(manifest.journals),
         broken=tuple(sorted(broken)),
         host_keys=manifest.host_keys,
+        aside=None if aside is None else aside.name,
     )
 
 
 def _holds_files(folder: Path) -> bool:
-    return any(path.is_file() for path in folder.rglob("*"))
+    return os.path.lexists(folder) and not _is_empty(folder)
 
 
 def _unpack(folder: Path, fresh: Path, manifest: Manifest) -> None:
@@ -141,12 +146,35 @@ def check_originals(folder: Path) -> None:
             raise Damaged(f"the original {path.name[:12]} of {folder.name} was changed")
 
 
-def _move_in(fresh: Path, state: Path) -> None:
+def _move_in(fresh: Path, state: Path, now: dt.datetime) -> Path | None:
     """Moves the parts into the state folder, the registry last: the worker does not start without
-    it, so a cut leaves nothing that looks like a box."""
+    it, so a cut leaves nothing that looks like a box. What stands in the way goes aside.
+
+    Gives the folder in which that lies now; None when nothing stood in the way.
+    """
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    aside = state / f"before-restore-{now:%Y%m%dT%H%M%SZ}"
     for path in sorted(fresh.iterdir(), key=lambda one: (one.name == "registry", one.name)):
-        target = state / path.name
-        if target.is_dir() and path.is_dir():
-            shutil.rmtree(target)  # empty of files, as was seen
-        path.rename(target)
+        for there in _in_the_way(state, path.name):
+            if _is_empty(there):
+                shutil.rmtree(there)
+                continue
+            aside.mkdir(mode=0o700, exist_ok=True)
+            there.rename(aside / there.name)
+        path.rename(state / path.name)
+    return aside if aside.is_dir() else None
+
+
+def _in_the_way(state: Path, name: str) -> list[Path]:
+    """What has the name, and a database's side files, which must not meet another database."""
+    names = [name, *(f"{name}-{part}" for part in ("wal", "shm", "journal"))]
+    return [state / one for one in names if os.path.lexists(state / one)]
+
+
+def _is_empty(folder: Path) -> bool:
+    """Whether it is a folder with nothing in it but folders; a link is somebody's."""
+    return (
+        folder.is_dir()
+        and not folder.is_symlink()
+        and all(path.is_dir() and not path.is_symlink() for path in folder.rglob("*"))
+    )

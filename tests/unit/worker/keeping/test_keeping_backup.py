@@ -187,6 +187,51 @@ def test_a_box_that_is_there_is_not_written_over(box, made, noon):
         restore(made.folder, box.state, now=noon)
 
 
+def test_what_a_person_put_there_is_moved_aside_and_never_deleted(made, tmp_path, noon):
+    target = tmp_path / "new"
+    put = {
+        "templates/demand.md": "the firm's own form",
+        "gateway/host_ed25519": "a key that PCs know",
+        "engines/note.txt": "mine",
+        "queue.sqlite": "an old queue",
+        "queue.sqlite-wal": "a log that must not meet another database",
+    }
+    for name, words in put.items():
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        (target / name).write_text(words)
+    (target / "matters" / "old" / "out").mkdir(parents=True)  # empty: no box
+    elsewhere = tmp_path / "forms"
+    elsewhere.mkdir()
+    (elsewhere / "a.md").write_text("kept")
+    (target / "measurements").symlink_to(elsewhere)
+    done = restore(made.folder, target, now=noon)
+    for name, words in put.items():
+        in_the_way = name.startswith(("gateway", "queue"))  # the others have nothing in their place
+        assert (target / (done.aside if in_the_way else ".") / name).read_text() == words
+    assert (elsewhere / "a.md").read_text() == "kept"
+    assert not (target / "queue.sqlite-wal").exists()
+    assert (
+        sqlite3.connect(target / "queue.sqlite").execute("SELECT count(*) FROM job").fetchone()[0]
+    )
+    assert len(list((target / "matters").iterdir())) == 2
+
+
+def test_an_empty_state_folder_leaves_nothing_aside(made, tmp_path, noon):
+    (tmp_path / "new" / "templates").mkdir(parents=True)
+    assert restore(made.folder, tmp_path / "new", now=noon).aside is None
+
+
+@pytest.mark.parametrize("part", ["registry", "matters", "audit"])
+def test_any_part_of_a_box_is_a_box(made, tmp_path, noon, part):
+    target = tmp_path / "new"
+    (target / part / "deep").mkdir(parents=True)
+    (target / part / "deep" / "file").write_text("kept")
+    with pytest.raises(Conflict, match="already"):
+        restore(made.folder, target, now=noon)
+    assert (target / part / "deep" / "file").read_text() == "kept"
+    assert [path.name for path in target.iterdir()] == [part]
+
+
 def test_a_journal_that_was_cut_afterwards_is_not_restored(box, made, tmp_path, noon):
     """Somebody shortens a journal in the archive and writes hashes that fit: the head says so."""
     from worker.keeping.copies import add_bytes, file_sha256, new_tar
