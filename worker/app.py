@@ -43,6 +43,7 @@ from protocol.jobs import (
 )
 from rag.embedding import Embedder, ModelEmbedder, default_model_folder
 from rag.reranking import CrossEncoderReranker, Reranker
+from worker import closing
 from worker.anchors import anchored
 from worker.app_boards import open_board, start_board
 from worker.app_boxes import Boxes, open_line
@@ -191,6 +192,8 @@ class App:
             ]
             self._starts.append(asyncio.create_task(pipeline.warm()))
             self._starts.append(asyncio.create_task(self._sweep(queue)))
+            watching = closing.watch(settings.state, queue, runner, shelf)
+            self._starts.append(asyncio.create_task(watching))
             stack.push_async_callback(guard.close)
             await guard.start(runner.give_back)
             await runner.start()

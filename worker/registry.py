@@ -244,6 +244,16 @@ def with_matter(registry: Registry, name: UserName, matter: MatterId) -> Registr
     return _changed(registry, msgspec.structs.replace(user, matters=given))
 
 
+def without_matter(registry: Registry, matter: MatterId) -> Registry:
+    """The registry in which nobody has a matter, for one that is closed. Walls stay: the matter may
+    come back from a copy."""
+    users = tuple(
+        msgspec.structs.replace(user, matters=tuple(one for one in user.matters if one != matter))
+        for user in registry.users
+    )
+    return msgspec.structs.replace(registry, users=users)
+
+
 def with_revoked(registry: Registry, mark: str) -> Registry:
     """The registry with a key revoked; live connections that use it are closed.
 

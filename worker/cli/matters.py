@@ -15,10 +15,11 @@ from protocol.record import Ledger, LedgerState, Matter
 from rag.coverage import coverage
 from rag.embedding import Embedder
 from rag.ingest import IngestProgress, ingest
-from rag.matters import OpenMatter, create, erase, matters_in
-from worker import registry
+from rag.matters import OpenMatter, create, matters_in
+from worker import closing, registry
 from worker.app import open_embedder
-from worker.audit import Journal
+from worker.app_boxes import open_line
+from worker.audit import Journal, path_of
 from worker.cli import settings_of
 from worker.cli.travel import export_command, import_command
 from worker.clock import utc_now
@@ -47,8 +48,8 @@ def new_matter(settings: Settings, title: str, users: tuple[str, ...]) -> Matter
     if missing := [name for name in users if held.user(name) is None]:
         raise NotFound(f"there is no user {missing[0]}", next_step="users add comes first")
     code = new_matter_id()
-    while (root / code).exists():
-        code = new_matter_id()
+    while (root / code).exists() or path_of(audit_folder(settings), code).exists():
+        code = new_matter_id()  # a closed matter's code is never given to another one
     matter = Matter(id=code, title=title, opened_at=utc_now(), date_order=settings.date_order)
     create(root / code, matter).close()
     share_matter(root / code)
@@ -191,20 +192,24 @@ def show(ctx: click.Context, matter: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_context
 def close(ctx: click.Context, matter: str, yes: bool) -> None:
-    """Close MATTER: remove its folder with everything in it. Its audit journal stays.
+    """Close MATTER: remove its folder, its jobs and who may see it. Its audit journal stays.
 
-    A matter on legal hold is not closed.
+    The worker may run: it stops the matter's jobs and lets go of it. A matter on legal hold is not
+    closed. Called again, it goes on where it was cut off.
     """
     settings = settings_of(ctx)
     code = _code(matter)
     folder = matters_folder(settings) / code
-    if not folder.is_dir():
+    if not folder.is_dir() and not (closing.notes(settings.state) / code).exists():
         raise NotFound("no such matter")
     refuse_if_held(folder)
     if not yes:
         click.confirm(f"Remove everything of {code} from this box?", abort=True)
     refuse_if_held(folder)
-    erase(folder)
+    path = registry_path(settings)
+    if path.is_file():
+        registry.write(path, registry.without_matter(registry.read(path), code))
+    closing.close(settings.state, code, lambda: open_line(settings, utc_now))
     Journal(audit_folder(settings), code).seal(
         "matter.closed", by=UserName("operator"), now=utc_now()
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import os
 import random
@@ -210,9 +211,8 @@ def test_what_a_person_put_there_is_moved_aside_and_never_deleted(made, tmp_path
         assert (target / (done.aside if in_the_way else ".") / name).read_text() == words
     assert (elsewhere / "a.md").read_text() == "kept"
     assert not (target / "queue.sqlite-wal").exists()
-    assert (
-        sqlite3.connect(target / "queue.sqlite").execute("SELECT count(*) FROM job").fetchone()[0]
-    )
+    with contextlib.closing(sqlite3.connect(target / "queue.sqlite")) as queue:
+        assert queue.execute("SELECT count(*) FROM job").fetchone()[0] > 0
     assert len(list((target / "matters").iterdir())) == 2
 
 
