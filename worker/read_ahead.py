@@ -29,7 +29,7 @@ _LOG: Final = Log("read_ahead")
 _CLOSED_EVERY_S: Final = 60.0
 """Between looks for matters that were closed while the engine holds something of them."""
 _PAUSED_S: Final = 2.0
-"""Between looks whether a paused board may work again."""
+"""Between looks whether a paused board may work again, and whether one that reads still may."""
 _REUSED_SHARE: Final = 0.5
 """Of a head that the engine has just read, at least so much must be found again."""
 _NOTHING: Final = ("", 0)
@@ -108,20 +108,22 @@ class ReadAhead:
                 self._quiet.set()
 
     async def run(self) -> None:
-        """Reads what is wanted, for ever."""
+        """Reads what is wanted, for ever; between, looks for matters that were closed."""
         await self._ready.wait()
+        loop = asyncio.get_running_loop()
+        look_at = loop.time() + _CLOSED_EVERY_S
         try:
             while True:
                 try:
-                    async with asyncio.timeout(_CLOSED_EVERY_S):
+                    async with asyncio.timeout_at(look_at):
                         await self._asked.wait()
-                except TimeoutError:
+                        while not await self._may_work():  # noqa: ASYNC110 - nobody tells
+                            await asyncio.sleep(_PAUSED_S)
+                        await self._quiet.wait()
+                except TimeoutError:  # also while the board is paused or busy
                     await self._forget_closed()
+                    look_at = loop.time() + _CLOSED_EVERY_S
                     continue
-                if not await self._may_work():
-                    await asyncio.sleep(_PAUSED_S)
-                    continue
-                await self._quiet.wait()
                 await self._read_newest()
         finally:
             await self._stop()
@@ -177,11 +179,13 @@ class ReadAhead:
         matter = next(reversed(self._wanted))
         self._act = asyncio.create_task(self._read(matter), name="read-ahead")
         try:
-            await asyncio.wait({self._act})
+            while not (await asyncio.wait({self._act}, timeout=_PAUSED_S))[0]:
+                if not await self._may_work():
+                    break
         finally:
             await self._stop()
         if self._act.cancelled():
-            return  # a job went first; it is still wanted
+            return  # a job went first, or the board was paused; it is still wanted
         self._wanted.pop(matter, None)
         if not self._wanted:
             self._asked.clear()

@@ -7,7 +7,10 @@ import asyncio
 import pytest
 
 from bench.house import CODE, YOU, read_matter
+from protocol.ids import MatterId
 from protocol.jobs import ListDocuments, ListJobs
+from rag.matters import erase
+from worker import read_ahead
 from worker.app import App
 from worker.config import Settings
 from worker.engine import EngineSettings
@@ -86,6 +89,50 @@ async def test_a_paused_board_reads_nothing(state):
         assert CODE in board.ahead._wanted
         await app._queue.resume("A")
         await until(lambda: board.engine._read.get(CODE))
+
+
+async def test_a_board_that_is_paused_while_it_reads_stops_and_goes_on_later(state, monkeypatch):
+    monkeypatch.setattr(read_ahead, "_PAUSED_S", 0.02)
+    async with App(settings(state)).open() as app:
+        board = app._boards["A"]
+        await board.ready.wait()
+        began, torn, prewarm = asyncio.Event(), asyncio.Event(), board.engine.prewarm
+
+        async def slowly(matter, prompt):
+            began.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                torn.set()
+
+        board.engine.prewarm = slowly
+        board.ahead.want(CODE)
+        await began.wait()
+        await app._queue.pause("A")
+        async with asyncio.timeout(60):
+            await torn.wait()
+        board.engine.prewarm = prewarm
+        assert CODE in board.ahead._wanted
+        assert CODE not in board.engine._read
+        await app._queue.resume("A")
+        await until(lambda: board.engine._read.get(CODE))
+
+
+async def test_a_matter_that_was_closed_leaves_a_paused_board_too(state, monkeypatch):
+    monkeypatch.setattr(read_ahead, "_CLOSED_EVERY_S", 0.05)
+    monkeypatch.setattr(read_ahead, "_PAUSED_S", 0.02)
+    async with App(settings(state)).open() as app:
+        board = app._boards["A"]
+        await board.ready.wait()
+        board.ahead.want(CODE)
+        await until(lambda: board.engine._read.get(CODE))
+        await app._queue.pause("A")
+        other = MatterId("M-B1RC")
+        board.ahead.want(other)  # cannot be read while the board is held
+        await board.ahead._shelf.put_away(CODE)
+        erase(state / "matters" / CODE)
+        await until(lambda: CODE not in board.engine._read)
+        assert other in board.ahead._wanted
 
 
 async def test_where_a_small_model_only_orders_nothing_is_read_ahead(state):
