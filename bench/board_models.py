@@ -9,7 +9,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from worker.boards.model_file import ModelHeader, Scalar, TensorInfo
+from worker.boards.model_file import ModelHeader, Scalar, TensorInfo, read_header
+from worker.boards.sizes import missing_bytes
 
 _F32, _F16, _Q8_0, _Q4_K = 0, 1, 8, 12
 _BLOCK = 32
@@ -174,7 +175,7 @@ def random_header(chance: random.Random) -> ModelHeader:
 
 
 def write_header(header: ModelHeader, path: Path) -> Path:
-    """The header as the beginning of a GGUF file (version 3); no weights follow it."""
+    """The header as the beginning of a GGUF file (version 3), with a hole where its weights are."""
     parts = [b"GGUF", struct.pack("<IQQ", 3, len(header.tensors), len(header.values))]
     for key, value in header.values.items():
         parts += [_text(key), _value(value)]
@@ -182,6 +183,9 @@ def write_header(header: ModelHeader, path: Path) -> Path:
         shape = struct.pack(f"<I{len(tensor.shape)}Q", len(tensor.shape), *tensor.shape)
         parts += [_text(tensor.name), shape, struct.pack("<IQ", tensor.type, tensor.offset)]
     path.write_bytes(b"".join(parts))
+    missing = missing_bytes(read_header(path))
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size + missing)
     return path
 
 

@@ -35,15 +35,20 @@ _TOKENIZER = (
 )
 
 
-def write_sliding_window_model(path: Path, vocabulary_of: Path, *, seed: int = 7) -> Path:
-    """Write a two-layer model of the gemma3 architecture, about 6 MB.
+def write_sliding_window_model(
+    path: Path, vocabulary_of: Path, *, seed: int = 7, tensors_a_file: int = 0
+) -> Path:
+    """Write a two-layer model of the gemma3 architecture, about 6 MB; gives its (first) file.
 
     Args:
         path: The file to write.
         vocabulary_of: A GGUF file whose tokenizer is taken over.
         seed: Of the random weights: equal seeds give equal files.
+        tensors_a_file: Splits the model into files of so many; the first one holds no weights.
     """
-    writer = gguf.GGUFWriter(path, "gemma3")
+    writer = gguf.GGUFWriter(
+        path, "gemma3", split_max_tensors=tensors_a_file, small_first_shard=tensors_a_file > 0
+    )
     writer.add_name("random weights with a sliding window")
     writer.add_context_length(_CONTEXT)
     writer.add_embedding_length(_WIDTH)
@@ -64,6 +69,8 @@ def write_sliding_window_model(path: Path, vocabulary_of: Path, *, seed: int = 7
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
+    if tensors_a_file:
+        (path,) = path.parent.glob(f"{path.stem}-00001-of-*.gguf")
     return path
 
 

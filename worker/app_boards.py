@@ -7,16 +7,17 @@ what an ETA says, and reading ahead keeps a short record in it between questions
 from __future__ import annotations
 
 import asyncio
+import itertools
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from protocol.errors import AppError
-from worker.boards.model_file import read_header
+from protocol.errors import AppError, BadRequest
+from worker.boards.sizes import read_model
 from worker.config import Settings
 from worker.engine import EngineSettings, bundled_model, open_engine, speeds
-from worker.engine.builds import build_notes
+from worker.engine.builds import SetAside, build_notes
 from worker.heads import Heads
 from worker.jobs import JobQueue
 from worker.logs import Log
@@ -27,6 +28,8 @@ from worker.router import is_extractive
 from worker.shelf import Shelf
 
 _LOG: Final = Log("app")
+_AGAIN_S: Final = (15.0, 60.0, 300.0)
+"""Before another start of an engine that did not start; the last one from then on."""
 
 
 def open_board(
@@ -47,6 +50,9 @@ def open_board(
         heads: Makes the heads that are read ahead.
         queue: Says whether the board is paused.
 
+    A model file that is missing or cannot be read is said when the engine starts: the other boards
+    and the record work without it.
+
     Raises:
         BadRequest: The engine's settings lack what it needs.
         Unavailable: Its package or the bundled model is not installed.
@@ -54,7 +60,7 @@ def open_board(
     model = board.model
     if model is None and board.engine in ("llama_server", "llama_python"):
         model = bundled_model()
-    size = read_header(model).parameters / 1e9 if model is not None else None
+    size = _size(board.name, model) if model is not None else None
     placed = msgspec.structs.replace(
         board,
         run_folder=board.run_folder or run / f"engine-{board.name}",
@@ -83,12 +89,31 @@ def open_board(
     return Board(engine=engine, billion_parameters=size, ready=ready, speed=speed, ahead=ahead)
 
 
-async def start_board(name: str, board: Board) -> None:
-    """Starts an engine; a failed start is shown by `health`, and jobs go on without a model."""
+def _size(board: str, model: Path) -> float | None:
+    """Billions of parameters; None where the model cannot be read."""
     try:
-        await board.engine.start()
-        _LOG.info("engine.ready", board=name)
+        return read_model(model).parameters / 1e9
     except AppError as error:
-        _LOG.warning("engine.away", board=name, code=error.code)
-    finally:
-        board.ready.set()
+        _LOG.warning("model.unreadable", board=board, code=error.code)
+        return None
+
+
+async def start_board(name: str, board: Board) -> None:
+    """Starts an engine, again and again while something it needs is away.
+
+    A failed start is shown by `health`, and jobs go on without a model meanwhile: a disk that is
+    mounted late, a driver that comes up after us or another box's engine needs no restart of ours.
+    What only a person can mend is tried once.
+    """
+    for pause_s in itertools.chain(_AGAIN_S, itertools.repeat(_AGAIN_S[-1])):
+        try:
+            await board.engine.start()
+            _LOG.info("engine.ready", board=name)
+            return
+        except AppError as error:
+            _LOG.warning("engine.away", board=name, code=error.code)
+            if isinstance(error, BadRequest | SetAside):
+                return
+        finally:
+            board.ready.set()
+        await asyncio.sleep(pause_s)

@@ -20,7 +20,7 @@ from worker import audit, registry
 from worker.boards import Box, Severity
 from worker.boards.declared import load_declared
 from worker.boards.looking import look
-from worker.boards.model_file import read_header
+from worker.boards.sizes import context_most, read_model, refuse_cut
 from worker.config import Loaded, Settings
 from worker.engine import EngineSettings, bundled_model
 from worker.engine.native_server import OPENMP, openmp
@@ -226,7 +226,8 @@ def _board(board: EngineSettings, box: Box | AppError, boards: tuple[EngineSetti
     if board.engine not in ("llama_server", "llama_python"):
         return Check(name=name, state=State.OK, reason=f"engine {board.engine}")
     model = board.model or bundled_model()
-    header = read_header(model)
+    header = read_model(model)
+    refuse_cut(model)
     package = "llama_cpp" if board.engine == "llama_python" else "xllamacpp"
     if board.binary is None and importlib.util.find_spec(package) is None:
         extra = "llama-python" if board.engine == "llama_python" else "engine"
@@ -257,6 +258,13 @@ def _board(board: EngineSettings, box: Box | AppError, boards: tuple[EngineSetti
             )
         if place := place_in_words(box, board):
             said = f"{said}, on {place}"
+    if (most := context_most(header)) and board.context_tokens > most and not _stretched(board):
+        return Check(
+            name=name,
+            state=State.FAIL,
+            reason=f"the model holds {most} tokens, {board.context_tokens} are configured",
+            next_step=f"set context_tokens to {most} or less",
+        )
     return Check(name=name, state=State.OK, reason=said)
 
 
@@ -271,6 +279,11 @@ def _unit(board: EngineSettings) -> Check:
         reason="its unit is not up, or still loads the model",
         next_step=f"systemctl status {unit_name(board.name)}",
     )
+
+
+def _stretched(board: EngineSettings) -> bool:
+    """Whether its flags make the model hold more than it was trained for."""
+    return any(flag.startswith(("--rope-", "--yarn-")) for flag in board.flags)
 
 
 def _worker(settings: Settings) -> Check:

@@ -57,7 +57,7 @@ def settings(model: Path, tmp_path: Path) -> EngineSettings:
         run_folder=tmp_path / "run",
         batch_tokens=64,
         ubatch_tokens=64,
-        stall_timeout_s=2,
+        stall_timeout_s=5,
         cache_ram_mib=0,
     )
 
@@ -82,7 +82,7 @@ async def _all(engine: Supervised | LlamaServer, request: Request) -> list[Strea
 
 async def _ready(engine: Supervised) -> None:
     """Once it is back; what was torn away may still hold its place for a moment."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         await engine.count_texts(["word"])  # waits for the next child
         while (await engine.health()).state is not State.READY:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.05)

@@ -7,6 +7,7 @@ GGUF specification, versions 2 and 3 (little endian).
 from __future__ import annotations
 
 import mmap
+import re
 import struct
 from dataclasses import dataclass
 from math import prod
@@ -24,6 +25,9 @@ _SCALARS: Final = {
 _STRING: Final = 8
 _ARRAY: Final = 9
 _MOST_DIMS: Final = 8
+_SHARD: Final = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf$")
+_ALIGNMENT: Final = 32
+"""Where the file does not say ``general.alignment``."""
 _KEPT_ARRAY: Final = 4096
 """Arrays of scalars up to this length are kept (per-layer values); longer ones are skipped."""
 
@@ -48,6 +52,8 @@ class ModelHeader:
     """Scalars, strings and short arrays by key; long arrays (vocabularies) are left out."""
     tensors: tuple[TensorInfo, ...]
     size_bytes: int
+    data_at: int = 0
+    """Where in the file the weights begin: tensors count their offsets from there."""
 
     @property
     def architecture(self) -> str:
@@ -91,6 +97,17 @@ class _Walk:
         return self.data[start : self.at].decode("utf-8", "replace")
 
 
+def shards_of(path: Path) -> tuple[Path, ...]:
+    """Every file of a model that is split (``NAME-00001-of-00003.gguf``); else the one file."""
+    named = _SHARD.match(path.name)
+    if named is None or int(named[3]) < 2:
+        return (path,)
+    return tuple(
+        path.with_name(f"{named[1]}-{number:05d}-of-{named[3]}.gguf")
+        for number in range(1, int(named[3]) + 1)
+    )
+
+
 def read_header(path: Path) -> ModelHeader:
     """The header of a GGUF file.
 
@@ -121,7 +138,14 @@ def _read(walk: _Walk) -> ModelHeader:
         if value is not None:
             values[key] = value
     tensors = tuple(_tensor(walk) for _ in range(tensor_count))
-    return ModelHeader(values=values, tensors=tensors, size_bytes=len(walk.data))
+    said = values.get("general.alignment")
+    step = said if isinstance(said, int) and said > 0 else _ALIGNMENT
+    return ModelHeader(
+        values=values,
+        tensors=tensors,
+        size_bytes=len(walk.data),
+        data_at=-(-walk.at // step) * step,
+    )
 
 
 def _value(walk: _Walk, kind: int) -> Scalar | tuple[Scalar, ...] | None:

@@ -28,8 +28,8 @@ from typing import Final
 
 import msgspec
 
-from protocol.errors import BadRequest
-from worker.boards.model_file import ModelHeader, Scalar, TensorInfo, read_header
+from protocol.errors import BadRequest, Damaged
+from worker.boards.model_file import ModelHeader, Scalar, TensorInfo, read_header, shards_of
 
 _BLOCK: Final[dict[int, tuple[int, int]]] = {
     0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34),
@@ -59,7 +59,6 @@ _PAD: Final = 256
 _LAYER: Final = re.compile(r"blk\.(\d+)\.")
 _LOOKUPS: Final = ("engram_embd", "per_layer_token_embd")
 """Tables that are looked into, a row a token: the host keeps them."""
-_SHARD: Final = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf$")
 _MOST_LAYERS: Final = 1024
 _MOST_COUNT: Final = 2**40
 
@@ -105,20 +104,48 @@ def read_model(path: Path) -> ModelHeader:
         NotFound: The file or one of its shards is not there.
         BadRequest: One of them is no GGUF file.
     """
-    first = read_header(path)
-    named = _SHARD.match(path.name)
-    if named is None or int(named[3]) < 2:
-        return first
-    shards = [
-        path.with_name(f"{named[1]}-{number:05d}-of-{named[3]}.gguf")
-        for number in range(1, int(named[3]) + 1)
-    ]
-    headers = [read_header(shard) for shard in shards]
+    headers = [read_header(shard) for shard in shards_of(path)]
+    if len(headers) == 1:
+        return headers[0]
     return ModelHeader(
         values=headers[0].values,
         tensors=tuple(tensor for header in headers for tensor in header.tensors),
         size_bytes=sum(header.size_bytes for header in headers),
     )
+
+
+def missing_bytes(header: ModelHeader) -> int:
+    """How much of the weights that one file's header promises is not in it; 0 when all is.
+
+    A copy that broke off keeps its header and lacks its end. Tensors of a type that this version
+    cannot size are passed over.
+    """
+    ends = [
+        header.data_at + tensor.offset + tensor_bytes(tensor)
+        for tensor in header.tensors
+        if tensor.type in _BLOCK
+    ]
+    return max(0, max(ends, default=0) - header.size_bytes)
+
+
+def refuse_cut(path: Path) -> None:
+    """Nothing when every file of the model is whole.
+
+    Raises:
+        NotFound: The file or one of its shards is not there.
+        BadRequest: One of them is no GGUF file.
+        Damaged: Its end is missing.
+    """
+    if missing := sum(missing_bytes(read_header(shard)) for shard in shards_of(path)):
+        raise Damaged(
+            f"the model file is cut short: {missing / 1e9:.2f} GB of its weights are missing",
+            next_step="copy or pull it again",
+        )
+
+
+def context_most(header: ModelHeader) -> int:
+    """Tokens of context the model was trained for; 0 when its header does not say."""
+    return _whole(header, "context_length")
 
 
 def tensor_bytes(tensor: TensorInfo) -> int:
@@ -166,7 +193,7 @@ def needs_of(header: ModelHeader) -> ModelNeeds:
         lookup_bytes=lookup,
         parameters=header.parameters,
         experts=_whole(header, "expert_count"),
-        context_most=_whole(header, "context_length"),
+        context_most=context_most(header),
         drafted_layers=_whole(header, "nextn_predict_layers"),
     )
 

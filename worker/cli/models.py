@@ -19,6 +19,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColu
 
 from protocol.errors import AppError, BadRequest, NotFound
 from worker.boards.model_file import read_header
+from worker.boards.sizes import missing_bytes
 from worker.cli import settings_of
 from worker.engine.builds import build_notes
 from worker.engine.model_pull import Offer, offer, pull_model
@@ -69,8 +70,12 @@ def _said(path: Path) -> dict[str, Any]:
         header = read_header(path)
     except AppError as error:
         return {"architecture": "", "parameters": 0, "damaged": error.message}
-    said = {"architecture": header.architecture, "parameters": header.parameters}
-    return said | {"damaged": ""}
+    missing = missing_bytes(header)
+    return {
+        "architecture": header.architecture,
+        "parameters": header.parameters,
+        "damaged": f"cut short: {missing / 1e9:.2f} GB of it are missing" if missing else "",
+    }
 
 
 @command.command(epilog="Example: secondchair-worker models add ~/Model-Q8_0.gguf")

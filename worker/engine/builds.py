@@ -6,16 +6,28 @@ from start to start; another answer means that something under it changed or is 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from pathlib import Path
 
 import msgspec
 
+from protocol.errors import Unavailable
 from worker.engine import EngineProvenance, EngineSettings
 from worker.engine.self_test import Passed
 
 MAX_FAILURES = 3
 """So many failed tests or early ends in a row, and a build is set aside."""
+
+
+class SetAside(Unavailable):
+    """The build failed its tests too often: an operator must say that it may try again."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this build of the engine is set aside: it failed its tests",
+            next_step="secondchair-worker models again BOARD, once it is mended",
+        )
 
 
 class BuildNote(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +74,7 @@ class Builds:
         if file is not None and file.is_file():
             try:
                 self._notes = msgspec.json.decode(file.read_bytes(), type=dict[str, BuildNote])
-            except msgspec.DecodeError:
+            except (OSError, msgspec.DecodeError):
                 self._notes = {}  # lost notes cost a comparison, nothing else
 
     def note(self, key: str) -> BuildNote:
@@ -97,7 +109,9 @@ class Builds:
 
     def _put(self, key: str, note: BuildNote) -> None:
         self._notes[key] = note
-        if self._file is not None:
+        if self._file is None:
+            return
+        with contextlib.suppress(OSError):  # a full disk must not keep an engine down
             self._file.parent.mkdir(parents=True, exist_ok=True)
             part = self._file.with_suffix(".part")
             part.write_bytes(msgspec.json.encode(self._notes))

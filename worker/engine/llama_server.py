@@ -18,6 +18,7 @@ from typing import Any
 
 from protocol.errors import AppError, Internal, Unavailable
 from worker.boards.model_file import read_header
+from worker.boards.sizes import refuse_cut
 from worker.engine import (
     BETWEEN_BLOCKS,
     Capabilities,
@@ -92,6 +93,7 @@ class LlamaServer:
         settings = self._settings
         model = settings.model if settings.model is not None else bundled_model()
         weights = await asyncio.to_thread(verify_model, model, settings.model_sha256)
+        await asyncio.to_thread(refuse_cut, model)
         binary = await asyncio.to_thread(file_sha256, self._binary())
         try:
             launch = self._attach if settings.unit_socket is not None else self._spawn

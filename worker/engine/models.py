@@ -15,6 +15,8 @@ from pathlib import Path
 import msgspec
 
 from protocol.errors import Conflict, Damaged, NotFound, Unavailable
+from worker.boards.model_file import read_header, shards_of
+from worker.boards.sizes import missing_bytes
 
 BUNDLED_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 BUNDLED_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -108,11 +110,14 @@ def add_model(source: Path, folder: Path, sha256: str = "") -> ModelFile:
 
     Raises:
         NotFound: There is no such file.
-        Damaged: It is not a GGUF file, or not the one of the hash given.
+        BadRequest: Its header cannot be read.
+        Damaged: It is not a GGUF file, is cut short, or is not the one of the hash given.
         Conflict: Another file of this name is there.
         Unavailable: It could not be copied; nothing of it is left.
     """
-    found = verify_model(source, sha256)
+    found = _verify_file(source, sha256)
+    if missing := missing_bytes(read_header(source)):
+        raise Damaged(f"the model file is cut short: {missing / 1e9:.2f} GB of it are missing")
     target = folder / source.name
     if target.exists():
         if file_sha256(target) == found.sha256:
@@ -137,7 +142,7 @@ def keep_model(part: Path, target: Path, sha256: str) -> ModelFile:
         Damaged: It is not the file of that hash; it is removed.
     """
     try:
-        found = verify_model(part, sha256)
+        found = _verify_file(part, sha256)
     except Damaged:
         part.unlink(missing_ok=True)
         raise
@@ -162,22 +167,57 @@ def remove_model(name: str, folder: Path) -> None:
         gone.unlink(missing_ok=True)
 
 
-def verify_model(path: Path, sha256: str) -> ModelFile:
-    """The file with its hash, once it is a GGUF file and the hash is the recorded one.
+def weights_sha256(path: Path) -> str:
+    """Hash of a model's weights: of its file, or of the hashes of a split model's files, one a
+    line in their order. Reads all of them: call it in a thread.
 
     Raises:
-        NotFound: There is no such file.
-        Damaged: It is not a GGUF file, or its bytes are not the recorded ones.
+        NotFound: The file or one of its parts is not there.
     """
+    parts = [file_sha256(part) for part in shards_of(path)]
+    if len(parts) == 1:
+        return parts[0]
+    return hashlib.sha256("".join(f"{part}\n" for part in parts).encode("ascii")).hexdigest()
+
+
+def verify_model(path: Path, sha256: str) -> ModelFile:
+    """The model with its hash, once it is of GGUF files and the hash is the recorded one.
+
+    Args:
+        path: The file, or the first one of a split model.
+        sha256: See `weights_sha256`; empty where none is recorded.
+
+    Raises:
+        NotFound: The file or one of its parts is not there.
+        Damaged: One is not a GGUF file, or their bytes are not the recorded ones.
+    """
+    found = weights_sha256(path)
+    for part in shards_of(path):
+        _refuse_other(part)
+    _refuse_other_hash(found, sha256)
+    size = sum(part.stat().st_size for part in shards_of(path))
+    return ModelFile(name=path.name, size_bytes=size, sha256=found)
+
+
+def _verify_file(path: Path, sha256: str) -> ModelFile:
+    """`verify_model` for one file by itself: parts of a split model come one by one."""
     found = file_sha256(path)
+    _refuse_other(path)
+    _refuse_other_hash(found, sha256)
+    return ModelFile(name=path.name, size_bytes=path.stat().st_size, sha256=found)
+
+
+def _refuse_other(path: Path) -> None:
     if not _is_gguf(path):
         raise Damaged("the model file is not a GGUF file")
-    if sha256 and found != sha256.lower():
+
+
+def _refuse_other_hash(found: str, recorded: str) -> None:
+    if recorded and found != recorded.lower():
         raise Damaged(
             "the model file does not match its recorded hash",
             next_step="copy it again, or record the new hash if the change is meant",
         )
-    return ModelFile(name=path.name, size_bytes=path.stat().st_size, sha256=found)
 
 
 def _is_gguf(path: Path) -> bool:

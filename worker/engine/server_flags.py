@@ -14,7 +14,7 @@ from pathlib import Path
 
 from protocol.errors import BadRequest, Unavailable
 from worker.engine.build_help import BuildHelp
-from worker.engine.models import file_sha256
+from worker.engine.models import weights_sha256
 from worker.engine.settings import EngineSettings
 from worker.engine.wall import refuse_shared_speculation
 
@@ -191,7 +191,7 @@ async def recorded_flags(given: Sequence[str]) -> tuple[str, ...]:
     for word, after in zip(given, (*given[1:], ""), strict=True):
         name, _, value = word.partition("=")
         if name in _DRAFT:
-            draft = await asyncio.to_thread(file_sha256, Path(value or after))
+            draft = await asyncio.to_thread(weights_sha256, Path(value or after))
             return (*public_flags(given), name, f"sha256:{draft}")
     return public_flags(given)
 

@@ -7,6 +7,7 @@ measured is a guess, and is told as one.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from pathlib import Path
 from typing import Final
@@ -92,17 +93,18 @@ class Speed:
         try:
             return msgspec.json.decode(self._file.read_bytes(), type=dict[str, Rates])
         except (OSError, msgspec.DecodeError):
-            return {}  # a lost table costs a guess, nothing else
+            return self._kept  # a lost table costs a guess, nothing else
 
     def _keep(self, rates: Rates) -> None:
         table = {**self._table(), self._key(): rates}
+        self._kept = table
         if self._file is None:
-            self._kept = table
             return
-        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        part = self._file.with_suffix(".part")
-        part.write_bytes(msgspec.json.encode(table))
-        part.replace(self._file)
+        with contextlib.suppress(OSError):  # a full disk must cost no reply
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            part = self._file.with_suffix(".part")
+            part.write_bytes(msgspec.json.encode(table))
+            part.replace(self._file)
 
 
 class Eta:

@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from protocol.errors import AppError, Internal, Unavailable
+from protocol.errors import AppError, BadRequest, Internal, Unavailable
 from worker.engine import (
     Capabilities,
     Engine,
@@ -27,6 +27,7 @@ from worker.engine import (
     Health,
     Prompt,
     PromptProgress,
+    PromptTooLong,
     ReasoningText,
     Request,
     State,
@@ -34,7 +35,7 @@ from worker.engine import (
     Text,
     Usage,
 )
-from worker.engine.builds import BuildNote, Builds, build_key
+from worker.engine.builds import BuildNote, Builds, SetAside, build_key
 from worker.engine.llama_server import LlamaServer
 from worker.engine.self_test import run_self_test
 from worker.engine.speeds import Speed
@@ -247,16 +248,18 @@ class Supervised:
                 key = build_key(child.provenance)
                 note = self._builds.note(key)
                 if note.set_aside:
-                    raise Unavailable(
-                        "this build of the engine is set aside: it failed its tests",
-                        next_step="secondchair-worker models again BOARD, once it is mended",
-                    )
+                    raise SetAside
                 if self._settings.self_test:
                     await self._test(child, key, note)
                 return child
             except AppError as error:
                 failure = error
                 await child.stop()
+            except OSError as error:
+                await child.stop()
+                said = error.strerror or "the system refused"
+                failure = Unavailable(f"the engine could not be started: {said}")
+                failure.__cause__ = error
             except BaseException:
                 await child.stop()
                 raise
@@ -272,6 +275,12 @@ class Supervised:
                 floor_tokens_per_s=self._settings.floor_tokens_per_s,
                 brief=key in self._passed,
             )
+        except PromptTooLong as error:  # no fault of the build
+            raise BadRequest(
+                f"context_tokens is {child.capabilities.context_tokens}: too few for the"
+                " start-up test",
+                next_step="set context_tokens to 1024 or more",
+            ) from error
         except AppError:
             self._builds.failed(key)
             raise

@@ -20,7 +20,7 @@ from worker.boards import GIB, Box
 from worker.boards.model_file import ModelHeader
 from worker.boards.placement import Decision, Placement, PlanSettings, plan
 from worker.boards.profiles import Profile, load_profile
-from worker.boards.sizes import read_model
+from worker.boards.sizes import read_model, refuse_cut
 from worker.engine import EngineSettings
 
 _MOST_HOST_SHARE: Final = 0.85
@@ -67,6 +67,7 @@ def models_in(folder: Path) -> tuple[list[Found], list[str]]:
             continue
         try:
             header = read_model(path)
+            refuse_cut(path)
         except (AppError, OSError) as error:
             said = error.message if isinstance(error, AppError) else error.strerror
             odd.append(f"{path.name}: {said}")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from protocol.errors import Internal, Unavailable
+from protocol.errors import BadRequest, Internal, Unavailable
 from worker.engine import (
     EngineLost,
     EngineProvenance,
@@ -35,8 +38,15 @@ SETTINGS = EngineSettings(start_timeout_s=20, cache_ram_mib=0)
 class FakeChild(Scripted):
     """A scripted engine with a process that can end."""
 
-    def __init__(self, *, says: str = "one two three", build: str = "a", comes_up: bool = True):
-        super().__init__(self._pick)
+    def __init__(
+        self,
+        *,
+        says: str = "one two three",
+        build: str = "a",
+        comes_up: bool = True,
+        context: int = 4096,
+    ) -> None:
+        super().__init__(self._pick, context_tokens=context)
         self.says = says
         self.build = build
         self.comes_up = comes_up
@@ -321,6 +331,54 @@ async def test_a_start_that_fails_says_why_and_leaves_nothing_running() -> None:
         await bench.engine.start()
     assert bench.children[0].stopped
     assert (await bench.engine.health()).detail == "the engine did not start"
+
+
+async def test_what_the_system_refuses_is_said_and_tried_again() -> None:
+    refusals = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))]
+
+    class Refused(FakeChild):
+        async def start(self) -> None:
+            if refusals:
+                raise refusals.pop()
+            await super().start()
+
+    bench = Bench(Refused)
+    with pytest.raises(Unavailable, match="No space left on device"):
+        await bench.engine.start()
+    assert bench.children[0].stopped
+    await bench.engine.start()
+    refusals.append(OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+    bench.children[-1].die()
+    await bench.state(State.DOWN)
+    await bench.state(State.READY)
+    assert any("Too many open files" in health.detail for health in bench.states)
+    await bench.engine.stop()
+
+
+async def test_a_disk_that_takes_no_notes_keeps_no_engine_down(tmp_path: Path) -> None:
+    file = tmp_path / "no folder"
+    file.touch()
+    settings = msgspec.structs.replace(
+        SETTINGS, state_file=file / "A.json", speeds_file=file / "speeds.json"
+    )
+    bench = Bench(settings=settings)
+    await bench.engine.start()
+    bench.children[0].die()
+    await bench.state(State.DOWN)
+    assert (await bench.state(State.READY)).restarts == 1
+    assert await bench.ask()
+    await bench.engine.stop()
+
+
+async def test_a_context_too_small_for_the_test_is_a_setting_not_a_bad_build(
+    tmp_path: Path,
+) -> None:
+    settings = msgspec.structs.replace(SETTINGS, state_file=tmp_path / "A.json")
+    bench = Bench(lambda: FakeChild(context=64), settings=settings)
+    with pytest.raises(BadRequest, match="context_tokens is 64") as caught:
+        await bench.engine.start()
+    assert "1024" in caught.value.next_step
+    assert not (tmp_path / "A.json").exists()
 
 
 async def test_a_slow_engine_fails_its_floor() -> None:
