@@ -22,9 +22,14 @@ def is_shared(matters: Path) -> bool:
     return matters.is_dir() and bool(matters.stat().st_mode & 0o010)
 
 
-def share_matter(folder: Path) -> None:
-    """Opens a matter's doors on a shared box; does nothing elsewhere. Harmless to repeat."""
-    if not is_shared(folder.parent):
+def share_matter(folder: Path, matters: Path | None = None) -> None:
+    """Opens a matter's doors on a shared box; does nothing elsewhere. Harmless to repeat.
+
+    Args:
+        folder: The matter's, which may lie aside until it is whole.
+        matters: Where it is going to lie, when that is not where it lies now.
+    """
+    if not is_shared(matters or folder.parent):
         return
     for name, mode in DOORS.items():
         door = folder / name

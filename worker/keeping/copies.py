@@ -113,7 +113,13 @@ def copy_sqlite(path: Path, copy: Path) -> None:
         source.backup(target)
         target.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.OperationalError as error:
-        raise Unavailable("a database could not be copied right now") from error
+        full = error.sqlite_errorname.startswith(("SQLITE_FULL", "SQLITE_IOERR"))
+        raise Unavailable(
+            "a database could not be copied: the disk is full or failing"
+            if full
+            else "a database could not be copied right now",
+            next_step="make room and try again" if full else "try again",
+        ) from error
     except sqlite3.DatabaseError as error:
         raise Damaged(f"{path.name} is no database any more") from error
     finally:

@@ -12,11 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from protocol.errors import Conflict, Damaged
+from protocol.errors import Conflict, Damaged, Unavailable
 from worker.jobs.durable import statements
 from worker.keeping.copies import copy_sqlite
 
 _ENDED: Final = "state IN ('done', 'failed', 'stopped')"
+_OF_THE_DISK: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_BUSY", "SQLITE_CANTOPEN")
+"""Errors that say nothing against the file."""
 _TABLES: Final = ("event", "step")
 
 
@@ -80,15 +82,14 @@ def put_jobs(source: Path, matter: str, queue: Path) -> int:
 
 
 def _make_like(db: sqlite3.Connection, source: Path) -> None:
-    """An empty queue file on a box whose worker never ran."""
+    """An empty queue file on a box whose worker never ran, made at once or not at all."""
     with _opened(source) as other:
         marks = [
             (name, other.execute(f"PRAGMA {name}").fetchone()[0])
             for name in ("application_id", "user_version")
         ]
-    db.executescript(statements()["schema"])
-    for name, value in marks:
-        db.execute(f"PRAGMA {name} = {int(value)}")
+    pragmas = "".join(f"PRAGMA {name} = {int(value)};" for name, value in marks)
+    db.executescript(f"BEGIN IMMEDIATE; {statements()['schema']}{pragmas} COMMIT;")
 
 
 @contextmanager
@@ -98,6 +99,10 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         db.execute("PRAGMA foreign_keys = ON")
         yield db
     except sqlite3.DatabaseError as error:
+        if error.sqlite_errorname.startswith(_OF_THE_DISK):
+            raise Unavailable(
+                "the line of jobs cannot be written right now", next_step="make room and try again"
+            ) from error
         raise Damaged("a job queue's file is damaged") from error
     finally:
         db.close()

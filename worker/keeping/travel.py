@@ -22,6 +22,7 @@ import msgspec
 
 from protocol.errors import BadRequest, Conflict, Damaged, NotFound
 from protocol.ids import MatterId, UserName, matter_id
+from rag.disk import sync_folder
 from rag.matters import matters_in
 from worker import audit
 from worker.audit import Journal
@@ -45,6 +46,7 @@ FORMAT: Final = 1
 _LABEL: Final = "label.json"
 _JOURNAL: Final = "journal.jsonl"
 _JOBS: Final = "jobs.sqlite"
+_CAME: Final = "matter.imported"
 _OURS: Final = frozenset({_LABEL, _JOURNAL, _JOBS})
 
 
@@ -143,24 +145,23 @@ def import_matter(source: Path, state: Path, *, now: dt.datetime, sha256: str = 
         extract(source, fresh, allowed=lambda name: name in _OURS or of_a_matter(name))
         label = _label(fresh)
         code = _code(label)
-        _refuse_taken(state, code, fresh / _JOURNAL)
+        _refuse_taken(state, code, fresh / _JOURNAL, found)
         _check(fresh, label, code)
         jobs = fresh / _JOBS
         count = put_jobs(jobs, code, state / "queue.sqlite") if jobs.exists() else 0
+        brought = _sealed_in(fresh / _JOURNAL, scratch / "audit", code, found, now)
         journal = audit.path_of(state / "audit", code)
         journal.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (fresh / _JOURNAL).replace(journal)
+        brought.replace(journal)
         if journal.parent.stat().st_mode & 0o020:
             journal.chmod(0o660)
         for name in (_LABEL, _JOBS):
             (fresh / name).unlink(missing_ok=True)
         renewed(fresh, journal)
         (state / "matters").mkdir(mode=0o700, exist_ok=True)
-        fresh.rename(state / "matters" / code)
-    share_matter(state / "matters" / code)
-    Journal(state / "audit", code).seal(
-        "matter.imported", by=UserName("operator"), now=now, details={"file": found}
-    )
+        share_matter(fresh, state / "matters")
+        fresh.rename(state / "matters" / code)  # the last act: before it there is no such matter
+        sync_folder(state / "matters")
     return Travelled(
         matter=code,
         title=_title(state, code),
@@ -189,16 +190,36 @@ def _code(label: Label) -> MatterId:
         raise Damaged("the exported matter has no code") from None
 
 
-def _refuse_taken(state: Path, code: MatterId, brought: Path) -> None:
-    """A matter is never written over; a journal that stayed here must be the beginning of it."""
+def _refuse_taken(state: Path, code: MatterId, brought: Path, sha256: str) -> None:
+    """A matter is never written over; a journal that stayed here must be the beginning of it.
+
+    What a killed call left is no obstacle: the journal of this very file, sealed as taken in, and
+    no matter.
+    """
     if (state / "matters" / code).exists():
         raise Conflict(f"matter {code} is on this box already")
     held = audit.path_of(state / "audit", code)
-    if held.exists() and not brought.read_bytes().startswith(held.read_bytes()):
+    if not held.exists():
+        return
+    here, there = held.read_bytes(), brought.read_bytes()
+    entries = list(audit.read(held))[len(there.splitlines()) :]
+    cut_off = here.startswith(there) and all(
+        one.what == _CAME and one.details.get("file") == sha256 for one in entries
+    )
+    if not there.startswith(here) and not cut_off:
         raise Conflict(
             f"this box has a journal of {code} that the file does not continue",
             next_step="keep both, and find out which box worked on the matter since",
         )
+
+
+def _sealed_in(journal: Path, folder: Path, code: MatterId, sha256: str, now: dt.datetime) -> Path:
+    """The brought journal with the entry that it came to this box, in a folder of its own."""
+    folder.mkdir(mode=0o700)
+    path = audit.path_of(folder, code)
+    journal.rename(path)
+    Journal(folder, code).seal(_CAME, by=UserName("operator"), now=now, details={"file": sha256})
+    return path
 
 
 def _check(fresh: Path, label: Label, code: MatterId) -> None:
