@@ -18,6 +18,7 @@ from protocol.ids import DocumentId, MatterId, matter_id
 from rag.matters import OpenMatter, matters_in
 from verify import OpenRecord
 from worker.quoting import Sentence, sentences
+from worker.sentence_vectors import SentenceVectors
 from worker.workfile import WorkFile
 
 MOST_OPEN: Final = 24
@@ -40,8 +41,8 @@ class Held:
     users: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by whoever changes the record (an ingest)."""
+    vectors: SentenceVectors = field(default_factory=SentenceVectors)
     _opened: OpenRecord | None = None
-
     _sentences: OrderedDict[tuple[DocumentId, str], tuple[Sentence, ...]] = field(
         default_factory=OrderedDict
     )

@@ -34,6 +34,10 @@ _WHEN: Final = re.compile(
 _HOW_MUCH: Final = re.compile(
     r"\b(?:how much|what (?:sum|amount|price|cost)|costs?|damages|rent)\b|얼마", re.I
 )
+_WEIGHED: Final = 32
+"""Sentences given to the model: all of the first passages, then those that share most words."""
+_FIRST: Final = 2
+"""Passages whose sentences are weighed whatever their words, as far as `_WEIGHED` allows."""
 _FEW_WORDS: Final = 3
 _COMMON: Final = frozenset(
     "a an and any are as at be been but by did do does for from had has have he her his how i in is"
@@ -48,6 +52,17 @@ class Scored:
 
     sentence: Sentence
     score: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Candidate:
+    sentence: Sentence
+    text: str
+    """With its question, where it is an answer."""
+    late: bool
+    """From a passage that was not among the first."""
+    plain: float
+    """What is known without a model: shared words, rank, the kind asked for."""
 
 
 async def best_sentences(
@@ -78,22 +93,31 @@ async def best_sentences(
     asked = {
         (one.document, one.start, one.end): one.words for many in every.values() for one in many
     }
-    texts = [_with_question(sentence, asked) for sentence, _ in candidates]
-    async with desk.embedding:
-        vectors, wanted = await asyncio.to_thread(
-            lambda: (desk.embedder.embed(texts), desk.embedder.embed_question(question))
-        )
-    near = vectors @ np.ravel(wanted)
     terms = _terms(question)
-    scored = [
-        Scored(
+    weighed = [
+        _Candidate(
             sentence=sentence,
-            score=float(near[at])
-            + _SHARED_WORDS * len(terms & _terms(texts[at])) / max(1, len(terms))
+            text=(text := _with_question(sentence, asked)),
+            late=rank >= _FIRST,
+            plain=_SHARED_WORDS * len(terms & _terms(text)) / max(1, len(terms))
             + _RANK / (1 + rank)
             + _FITS * _fits(question, sentence.words),
         )
-        for at, (sentence, rank) in enumerate(candidates)
+        for sentence, rank in candidates
+    ]
+    weighed.sort(key=lambda one: (one.late, -one.plain))
+    del weighed[_WEIGHED:]
+    async with desk.embedding:
+        vectors, wanted = await asyncio.to_thread(
+            lambda: (
+                desk.matter.vectors.of(desk.embedder, [one.text for one in weighed]),
+                desk.embedder.embed_question(question),
+            )
+        )
+    near = vectors @ np.ravel(wanted)
+    scored = [
+        Scored(sentence=one.sentence, score=float(near[at]) + one.plain)
+        for at, one in enumerate(weighed)
     ]
     scored.sort(key=lambda one: -one.score)
     return tuple(scored[:most])

@@ -206,7 +206,7 @@ async def _central(desk: Desk, every: Sequence[Sentence], most: int) -> list[Sen
     async with desk.embedding:
         try:
             vectors = await asyncio.to_thread(
-                desk.embedder.embed, [sentence.words for sentence in weighed]
+                desk.matter.vectors.of, desk.embedder, [sentence.words for sentence in weighed]
             )
         except Unavailable:
             return weighed[:most]  # the opening, when nearness cannot be weighed
