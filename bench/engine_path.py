@@ -98,9 +98,12 @@ async def _over_ssh(box: WholeBox, question: str) -> dict[str, Any]:
     )
     assert isinstance(accepted, Accepted)
     seen: list[tuple[float, int]] = []
+    over = False
     async for event in box.link.follow(accepted.job):
-        if isinstance(event.body, Progress) and event.body.stage is Stage.WRITING:
-            if event.body.done:
+        if isinstance(event.body, Progress):
+            if event.body.stage is not Stage.WRITING:
+                over = bool(seen)  # a quotation that fails is asked for anew, in a second writing
+            elif event.body.done and not over:
                 seen.append((time.perf_counter(), event.body.done))
         elif isinstance(event.body, Completed):
             break
