@@ -55,6 +55,7 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", _BROKEN_WORD.sub("", text)).lower()
 
 
+@lru_cache(maxsize=32_768)
 def stem(word: str) -> str:
     """One form for the inflections of a word; words about people keep their endings.
 
@@ -67,7 +68,6 @@ def stem(word: str) -> str:
     return _IRREGULAR.get(word) or _IRREGULAR.get(_stripped(word), _stripped(word))
 
 
-@lru_cache(maxsize=32_768)
 def _stripped(word: str) -> str:
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= 3 and not word.endswith("ss"):
