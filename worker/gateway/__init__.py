@@ -50,8 +50,8 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     program: tuple[str, ...] = (sys.executable, "-I", "-m", "bot")
     """What a shell or a named word starts; it gets ``chat --fd N`` and the like."""
     connections: int = 200
-    per_address: int = 50
-    """An office often stands behind one address, so this is no small number."""
+    per_address: int = 120
+    """An office of fifty, two windows each, often stands behind one address."""
     programs: int = 100
     """Shells and named words running at once; each takes some 30 to 60 MB."""
     programs_per_user: int = 12
