@@ -93,11 +93,12 @@ def _guarded(name: str, check: Callable[[Settings], Check], settings: Settings) 
 
 
 def _settings(loaded: Loaded) -> Check:
-    set_by_hand = [
-        f"{key} ({source})" for key, source in loaded.sources.items() if source != "default"
-    ]
-    said = ", ".join(set_by_hand) or "all defaults"
-    return Check(name="settings", state=State.OK, reason=said)
+    by_source: dict[str, list[str]] = {}
+    for key, source in loaded.sources.items():
+        if source != "default":
+            by_source.setdefault(source, []).append(key)
+    said = "; ".join(f"by {source}: {', '.join(keys)}" for source, keys in by_source.items())
+    return Check(name="settings", state=State.OK, reason=said or "all as delivered")
 
 
 def _state(settings: Settings) -> Check:
@@ -132,9 +133,19 @@ def _disk(settings: Settings) -> Check:
 def _registry(settings: Settings) -> Check:
     held = registry.read(registry_path(settings))
     keys = sum(len(user.keys) for user in held.users)
-    return Check(
-        name="key registry", state=State.OK, reason=f"{len(held.users)} users, {keys} keys"
-    )
+    if not any(user.role in (registry.Role.LAWYER, registry.Role.REVIEWER) for user in held.users):
+        return Check(
+            name="key registry",
+            state=State.WARN,
+            reason="nobody can ask anything yet: no lawyer and no reviewer is registered",
+            next_step="secondchair-worker users add NAME --key FILE --role lawyer",
+        )
+    said = f"{_counted(len(held.users), 'user')}, {_counted(keys, 'key')}"
+    return Check(name="key registry", state=State.OK, reason=said)
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def _host_keys(settings: Settings) -> Check:
@@ -209,8 +220,9 @@ def _cards(box: Box | AppError) -> Iterator[Check]:
             next_step=notice.next_step,
         )
     if not box.notices:
-        said = ", ".join(f"{board.name}: {len(board.gpus)}" for board in box.boards)
-        yield Check(name="cards", state=State.OK, reason=f"all well ({said})")
+        said = ", ".join(f"{len(board.gpus)} on board {board.name}" for board in box.boards)
+        words = f"all answer and are well: {said}" if said else "none; models run on the processor"
+        yield Check(name="cards", state=State.OK, reason=words)
 
 
 def _openmp_loads() -> bool:
@@ -246,8 +258,10 @@ def _board(board: EngineSettings, box: Box | AppError, boards: tuple[EngineSetti
         )
     if board.binary is not None and not os.access(board.binary, os.X_OK):
         return Check(name=name, state=State.FAIL, reason="the configured binary cannot be executed")
-    size = f"{header.parameters / 1e9:.2f} billion parameters"
-    said = f"{board.engine}: {header.architecture}, {size}"
+    billion = header.parameters / 1e9
+    said = f"{header.architecture} with {billion:.{0 if billion >= 10 else 2}f} billion parameters"
+    if board.engine != "llama_server":
+        said = f"{said}, by {board.engine}"
     if isinstance(box, Box):
         if wrong := misplaced(box, board, header, boards):
             return Check(
@@ -297,9 +311,16 @@ def _worker(settings: Settings) -> Check:
                 name="worker",
                 state=State.WARN,
                 reason="it is not running",
-                next_step="secondchair-worker serve",
+                next_step=_start(settings, "worker", "serve"),
             )
-    return Check(name="worker", state=State.OK, reason="it answers on its socket")
+    return Check(name="worker", state=State.OK, reason="it is running")
+
+
+def _start(settings: Settings, unit: str, command: str) -> str:
+    """How one of the two programs is started on this box: as a service, or by hand."""
+    if settings.gateway_uids:
+        return f"systemctl start secondchair-{unit}"
+    return f"secondchair-worker {command}"
 
 
 def _gateway(settings: Settings) -> Check:
@@ -317,7 +338,7 @@ def _gateway(settings: Settings) -> Check:
             name="gateway",
             state=State.WARN,
             reason=f"nothing of ours answers on {settings.host} port {port}",
-            next_step="secondchair-worker gateway",
+            next_step=_start(settings, "gateway", "gateway"),
         )
     return Check(name="gateway", state=State.OK, reason=f"it answers on port {port}")
 
@@ -338,4 +359,5 @@ def _audit(settings: Settings) -> Check:
                 reason=f"the journal of {path.stem} is broken at entry {report.broken_at}",
                 next_step="keep the file as it is and compare it with a backup",
             )
-    return Check(name="audit", state=State.OK, reason=f"{len(journals)} journals, all whole")
+    said = f"{_counted(len(journals), 'journal')}, whole" if journals else "no journal yet"
+    return Check(name="audit", state=State.OK, reason=said)

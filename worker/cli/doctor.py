@@ -45,11 +45,20 @@ def show(checks: list[Check], console: Console) -> None:
 def verdict(checks: list[Check]) -> str:
     """All of it in one sentence, for whoever reads one line only."""
     fails = sum(check.state is State.FAIL for check in checks)
-    looks = sum(check.state is State.WARN for check in checks)
+    idle = [check.name for check in checks if check.state is State.WARN and _is_program(check)]
+    looks = sum(check.state is State.WARN for check in checks) - len(idle)
     look = f"{looks} {'thing deserves' if looks == 1 else 'things deserve'} a look"
     if fails:
         stops = "1 thing does" if fails == 1 else f"{fails} things do"
         return f"[red]✘[/] {stops} not work until mended" + (f"; {look}." if looks else ".")
+    if idle:
+        said = f"[yellow]≈[/] Nothing is broken. Not running: {', '.join(idle)}"
+        return f"{said}; {look}." if looks else f"{said}."
     if looks:
         return f"[yellow]≈[/] Everything works; {look}."
     return "[green]✔[/] Everything works."
+
+
+def _is_program(check: Check) -> bool:
+    """Whether a check is of a program that runs or not."""
+    return check.name in ("worker", "gateway") or check.name.startswith("engine ")

@@ -190,7 +190,7 @@ def test_doctor_on_a_well_box(run, simulate):
     done = run(box, "doctor", "--json", declared=declared_of(box))
     (cards,) = [check for check in json.loads(done.stdout) if check["name"] == "cards"]
     assert cards["state"] == "ok"
-    assert "north: 4" in cards["reason"]
+    assert "4 on board north" in cards["reason"]
 
 
 async def test_a_supply_that_may_be_asked_too_much_is_named(library, simulate):
