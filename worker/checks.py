@@ -110,6 +110,13 @@ def _state(settings: Settings) -> Check:
             reason="it is not there",
             next_step="secondchair-worker init",
         )
+    if not os.access(state, os.W_OK | os.X_OK):
+        return Check(
+            name="state folder",
+            state=State.FAIL,
+            reason="it cannot be written",
+            next_step="look at its owner, and whether its disk is mounted read-only",
+        )
     open_to_others = state.stat().st_mode & 0o007
     if open_to_others:
         return Check(

@@ -234,12 +234,18 @@ class ReadAhead:
         if head.key in self._saved or not self._engine.capabilities.save_restore:
             return
         folder = self._shelf.folder(matter) / FOLDER
-        file = await self._engine.save(matter, head.prompt, folder)
-        self._saved.add(head.key)
-        if file is not None:
-            await asyncio.to_thread(keep_only, file)
-            gone = await asyncio.to_thread(keep_newest, self._matters, self._slot_bytes)
-            _LOG.info("head.saved", board=self._board, matter=matter, count=gone)
+        self._saved.add(head.key)  # also where it fails: a full disk is not filled anew each time
+        try:
+            file = await self._engine.save(matter, head.prompt, folder)
+        except asyncio.CancelledError:
+            self._saved.discard(head.key)
+            raise
+        if file is None:
+            _LOG.warning("head.not_saved", board=self._board, matter=matter, reason="disk_full")
+            return
+        await asyncio.to_thread(keep_only, file)
+        gone = await asyncio.to_thread(keep_newest, self._matters, self._slot_bytes)
+        _LOG.info("head.saved", board=self._board, matter=matter, count=gone)
 
     async def _forget_closed(self) -> None:
         """A matter that was closed leaves nothing in the engine's memory either."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import resource
+import shutil
+import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
@@ -21,6 +24,7 @@ from worker.engine import (
     Usage,
     bundled_model,
     llama_server,
+    slot_files,
 )
 from worker.engine.llama_server import LlamaServer
 
@@ -101,6 +105,32 @@ async def test_a_restored_matter_is_erased_before_another_asks(
 ) -> None:
     assert await fresh.restore("M-AAAA", HEAD, folder)
     assert (await _ask(fresh, "M-BBBB", "Who pays?")).reused_tokens == 0
+
+
+async def test_where_the_disk_has_no_room_nothing_is_written(
+    fresh: LlamaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The size is known from the start-up test, so a full disk is seen before it is full."""
+    free = shutil.disk_usage(tmp_path).free
+    monkeypatch.setattr(slot_files, "KEPT_FREE_BYTES", free - 1_000_000)
+    assert await fresh.save("M-AAAA", HEAD, tmp_path / "slots") is None
+    assert not (tmp_path / "slots").exists()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of another process")
+async def test_a_file_that_the_system_cuts_off_is_removed_and_said(
+    fresh: LlamaServer, tmp_path: Path
+) -> None:
+    """As on a disk that fills up meanwhile: the server may write so many bytes and no more."""
+    before = resource.prlimit(fresh.pid, resource.RLIMIT_FSIZE, (4096, -1))
+    try:
+        with pytest.raises(Unavailable, match="could not be written"):
+            await fresh.save("M-AAAA", HEAD, tmp_path / "slots")
+    finally:
+        resource.prlimit(fresh.pid, resource.RLIMIT_FSIZE, before)
+    assert list((tmp_path / "slots").iterdir()) == []
+    await fresh.wait_idle(60)
+    assert await fresh.save("M-AAAA", HEAD, tmp_path / "slots") is not None
 
 
 async def test_a_changed_record_restores_nothing(fresh: LlamaServer, folder: Path) -> None:

@@ -339,7 +339,7 @@ class Engine(Protocol):
         """Write the kv_cache of the prompt's head to a slot file in the matter's folder.
 
         The file holds the prompt's tokens: the folder belongs on an encrypted disk and goes with
-        the matter. Returns None where the engine cannot or must not.
+        the matter. Returns None where the engine cannot or must not, or the disk has no room.
         """
 
     async def restore(self, matter: str, prompt: Prompt, folder: Path) -> bool:

@@ -50,7 +50,7 @@ from worker.engine.server_flags import (
     server_program,
 )
 from worker.engine.slot_keeper import SlotKeeper
-from worker.engine.slot_test import why_no_slot_files, why_slot_files_fail
+from worker.engine.slot_test import try_slot_files, why_no_slot_files
 from worker.engine.slots import Slots
 from worker.engine.template_test import shared_tokens
 from worker.engine.unit_child import UnitChild
@@ -368,8 +368,9 @@ class LlamaServer:
         if why := why_no_slot_files(await asyncio.to_thread(read_header, model)):
             return why
         slots = self._slots_folder()
-        if why := await why_slot_files_fail(self._server(), slots):
-            return why
+        tried = await try_slot_files(self._server(), slots)
+        if tried.why_not:
+            return tried.why_not
         self._slots = SlotKeeper(
             api=self._server(),
             calls=self._calls,
@@ -377,6 +378,7 @@ class LlamaServer:
             restored=self._restored,
             provenance=self._provenance,
             slots=slots,
+            token_bytes=tried.token_bytes,
         )
         return ""
 

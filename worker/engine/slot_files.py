@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,8 @@ from worker.engine.wall import walled
 SUFFIX = ".slot"
 FOLDER = "slots"
 """In a matter's folder."""
+KEPT_FREE_BYTES = 2 * 1024**3
+"""Disk that slot files leave alone: a job's own file must never find it full."""
 _READ_BYTES = 1 << 20
 
 
@@ -93,6 +96,13 @@ def remove(file: Path) -> None:
     """Delete a slot file and its note; neither need be there."""
     _note_path(file).unlink(missing_ok=True)
     file.unlink(missing_ok=True)
+
+
+def has_room(folder: Path, size_bytes: int) -> bool:
+    """Whether a file of this size may be written there, and `KEPT_FREE_BYTES` are left after it."""
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free >= size_bytes + KEPT_FREE_BYTES
 
 
 def keep_newest(matters: Path, most_bytes: int) -> int:

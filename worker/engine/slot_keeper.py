@@ -11,11 +11,21 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from pathlib import Path
 
-from protocol.errors import BadRequest
-from worker.engine import EngineProvenance, Finished, Limits, Prompt, Request, StreamEvent, Usage
+from protocol.errors import AppError, BadRequest, Unavailable
+from worker.engine import (
+    EngineLost,
+    EngineProvenance,
+    Finished,
+    Limits,
+    Prompt,
+    Request,
+    StreamEvent,
+    Usage,
+)
 from worker.engine.calls import Calls
 from worker.engine.llama_http import LlamaHttp
-from worker.engine.slot_files import SUFFIX, lent, read_note, remove, slot_key, write_note
+from worker.engine.slot_files import SUFFIX, has_room, lent, read_note, remove, slot_key, write_note
+from worker.engine.wall import walled
 
 Ask = Callable[[str, Prompt, Limits], AsyncGenerator[StreamEvent]]
 
@@ -28,6 +38,7 @@ class SlotKeeper:
     restored: Told the matter and tokens of what now lies in the slot.
     provenance: What the slot files depend on.
     slots: The server's own slot folder.
+    token_bytes: What a token takes in a file.
     """
 
     def __init__(
@@ -39,6 +50,7 @@ class SlotKeeper:
         restored: Callable[[str, int], None],
         provenance: EngineProvenance,
         slots: Path,
+        token_bytes: int,
     ) -> None:
         self._api = api
         self._calls = calls
@@ -46,13 +58,23 @@ class SlotKeeper:
         self._restored = restored
         self._provenance = provenance
         self._slots = slots
+        self._token_bytes = token_bytes
 
-    async def save(self, matter: str, prompt: Prompt, folder: Path) -> Path:
-        """See `Engine.save`; an equal file that is there already is kept."""
+    async def save(self, matter: str, prompt: Prompt, folder: Path) -> Path | None:
+        """See `Engine.save`; an equal file that is there already is kept.
+
+        None where the disk has no room: the worker's own files must go on being written.
+        """
         head = Prompt(system=prompt.system, record=prompt.record)
         file = folder / f"{slot_key(self._provenance, matter, head)}{SUFFIX}"
         if await asyncio.to_thread(read_note, file) is None:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            tokens = len(await self._api.prompt_tokens(walled(matter, head)))
+            if not await asyncio.to_thread(has_room, folder, tokens * self._token_bytes):
+                return None
+            try:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError as error:
+                raise Unavailable("the matter's slot folder cannot be written") from error
             await self._in_slot(matter, head, lambda: self._saving(matter, head, file))
         return file
 
@@ -94,8 +116,10 @@ class SlotKeeper:
             with lent(file, self._slots) as name:
                 tokens = await self._api.save_slot(name)
             await asyncio.to_thread(write_note, file, tokens)
-        except BaseException:
+        except BaseException as error:
             remove(file)
+            if isinstance(error, AppError | OSError) and not isinstance(error, EngineLost):
+                raise Unavailable("a slot file could not be written; it was removed") from error
             raise
         yield last
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
+import msgspec
+
 from protocol.errors import AppError
 from worker.boards.model_file import ModelHeader
 from worker.engine import Prompt
@@ -45,11 +47,29 @@ def why_no_slot_files(header: ModelHeader) -> str:
     return ""
 
 
-async def why_slot_files_fail(api: LlamaHttp, slots: Path) -> str:
-    """Why this model's slot files must not be used; empty when they passed the test.
+class SlotTest(msgspec.Struct, frozen=True, kw_only=True):
+    """How the test came out."""
 
-    The engine must be idle; its slot is left empty.
+    why_not: str
+    """Why this model's slot files must not be used; empty when they passed."""
+    token_bytes: int = 0
+    """What a token takes in a file."""
+
+
+async def try_slot_files(api: LlamaHttp, slots: Path) -> SlotTest:
+    """Whether this model's slot files may be used. The engine must be idle; its slot is left empty.
+
+    Args:
+        api: The server.
+        slots: Its slot folder.
     """
+    try:
+        return await _try(api, slots)
+    except (AppError, OSError):
+        return SlotTest(why_not="slot files off: this build cannot save or restore a slot")
+
+
+async def _try(api: LlamaHttp, slots: Path) -> SlotTest:
     name = f"{secrets.token_hex(8)}{SUFFIX}"
     whole = walled("", Prompt(system="Read the lines.", record=_LINES, question="Which shelf?"))
     middle = walled("", Prompt(system="Read the lines.", record=_LINES[:8], question="How many?"))
@@ -57,19 +77,19 @@ async def why_slot_files_fail(api: LlamaHttp, slots: Path) -> str:
         await api.erase_slot()
         await api.peek(whole)
         saved = await api.save_slot(name)
+        token_bytes = -(-(slots / name).stat().st_size // max(1, saved))
         in_memory = await api.peek(middle)
         await api.erase_slot()
         restored = await api.restore_slot(name)
         from_file = await api.peek(middle)
         await api.erase_slot()
-    except AppError:
-        return "slot files off: this build cannot save or restore a slot"
     finally:
         (slots / name).unlink(missing_ok=True)
+    why = ""
     if saved != restored:
-        return "slot files off: fewer tokens came back than were saved"
-    if from_file.reused_tokens < in_memory.prompt_tokens // 2:
-        return "slot files off: a restored slot was not reused"
-    if apart(in_memory, from_file) > TOLERANCE:
-        return "slot files off: a restored slot gave other probabilities"
-    return ""
+        why = "slot files off: fewer tokens came back than were saved"
+    elif from_file.reused_tokens < in_memory.prompt_tokens // 2:
+        why = "slot files off: a restored slot was not reused"
+    elif apart(in_memory, from_file) > TOLERANCE:
+        why = "slot files off: a restored slot gave other probabilities"
+    return SlotTest(why_not=why, token_bytes=token_bytes)
