@@ -164,6 +164,30 @@ async def test_a_matter_that_was_closed_leaves_the_engine(houses):
     assert CODE not in engine._read
 
 
+@pytest.mark.parametrize("full", ["said before", "found out"])
+async def test_a_full_disk_is_not_filled_anew_with_each_question(houses, full):
+    class Full(Scripted):
+        tries = 0
+
+        @property
+        def capabilities(self):
+            return msgspec.structs.replace(super().capabilities, save_restore=True)
+
+        async def save(self, matter, prompt, folder):
+            self.tries += 1
+            if full == "found out":
+                raise Unavailable("a slot file could not be written; it was removed")
+
+    engine = Full((Line(text="[[1]]"),))
+    house = await houses(engine=engine)
+    await house.answer(house.ask("How long was the work on floor 3?"))
+    await until(lambda: engine.tries == 1 and CODE not in house.board.ahead._wanted)
+    again = await house.answer(house.ask("Which floor took longest?", "other"))
+    assert again.provenance.reused_tokens > 0.8 * again.provenance.prompt_tokens
+    assert CODE not in house.board.ahead._wanted
+    assert engine.tries == 1
+
+
 async def test_another_text_or_model_is_another_head(houses):
     house = await houses(engine=Scripted((Line(text="[[1]]"),)))
     heads = Heads(16_384)
