@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot.conversation import Conversation
 from bot.documents import chosen
 from bot.misuse import Misuse
-from bot.slash import EXTRACTS, Typed, needed
+from bot.slash import COLUMNS, EXTRACTS, Typed, needed, own_columns
 from protocol.errors import NotFound
 from protocol.jobs import (
     Accepted,
@@ -56,15 +56,20 @@ async def summarize(talk: Conversation, typed: Typed) -> None:
 
 
 async def extract(talk: Conversation, typed: Typed) -> None:
-    """A table of dates, amounts, parties or facts."""
-    what, _, named = typed.rest.partition(" ")
-    what = what.casefold() or "all"
-    if what not in EXTRACTS:
+    """A table of dates, amounts, parties or facts, or of columns of one's own."""
+    columns: tuple[str, ...] = ()
+    if (own := own_columns(typed.rest)) is not None:
+        what, (columns, named) = COLUMNS, own
+    else:
+        what, _, named = typed.rest.partition(" ")
+        what = what.casefold() or "all"
+    if not (columns if what == COLUMNS else what in EXTRACTS):
         raise Misuse("what_extract")
     documents = await chosen(talk, named)
     request = Extract(
         matter=talk.bound(),
         what=what,
+        columns=columns,
         key=talk.new_key(),
         documents=tuple(document.id for document in documents),
         conversation=talk.thread,

@@ -46,10 +46,11 @@ WITHOUT_MATTER: Final = frozenset({Name.MATTER, Name.HEALTH, Name.HELP, Name.QUI
 """Commands that make sense before a matter is chosen."""
 
 EXTRACTS: Final = ("dates", "amounts", "parties", "facts", "all")
+COLUMNS: Final = "columns"
 FORMS: Final = ("facts", "declaration", "demand")
 FORMATS: Final = ("md", "docx", "pdf", "json", "csv", "xlsx")
 _CHOICES: Final[dict[str, tuple[str, ...]]] = {
-    Name.EXTRACT: EXTRACTS,
+    Name.EXTRACT: (*EXTRACTS, f"{COLUMNS}:"),
     Name.DRAFT: FORMS,
     Name.EXPORT: FORMATS,
 }
@@ -83,6 +84,23 @@ def parse(line: str) -> Typed | None:
     except ValueError:
         return Typed(name=None, rest=word, line=text)
     return Typed(name=name, rest=rest, line=f"/{name} {rest}".rstrip())
+
+
+def own_columns(rest: str) -> tuple[tuple[str, ...], str] | None:
+    """The columns a line names and the documents after its semicolon; None when it names none.
+
+    ``columns: tenant, rent; Lease`` asks for two columns of one document.
+    """
+    named, _, documents = rest.partition(";")
+    word, colon, names = named.partition(":")
+    if not colon or word.strip().casefold() != COLUMNS:
+        return None
+    return listed_columns(names), documents.strip()
+
+
+def listed_columns(names: str) -> tuple[str, ...]:
+    """Columns from a list with commas, each once."""
+    return tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
 
 
 def needed(typed: Typed, what: str) -> str:

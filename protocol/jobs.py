@@ -95,8 +95,10 @@ class Extract(_Request, frozen=True, kw_only=True, tag="extract"):
 
     matter: MatterId
     what: str
-    """dates, amounts, parties, facts or all."""
+    """dates, amounts, parties, facts or all; columns, for those named below."""
     key: str
+    columns: tuple[str, ...] = ()
+    """With ``what`` columns: their names, or ``@name`` for a list of the firm's."""
     documents: tuple[DocumentId, ...] = ()
     conversation: str = ""
 

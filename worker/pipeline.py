@@ -323,8 +323,9 @@ def _table(draft: Draft, items: tuple[Finding, ...]) -> Table | None:
             ),
             None,
         )
-        verdict = proof.verdict.replace("_", " ") if proof else "NOT CHECKED"
-        if proof and proof.verdict in GREEN and draft.proof_columns[1] == told.SHOWN:
+        unproven = "NOT CHECKED" if row.end > row.start else ""
+        verdict = proof.verdict.replace("_", " ") if proof else unproven
+        if proof and proof.verdict in GREEN and draft.proof_columns[1] in told.ONLY_WORDS:
             verdict = told.AS_THERE  # the words shown are right; the finding beside them may be red
         place = "; ".join(one.pin_cite for one in proof.places) if proof else ""
         rows.append((*row.cells, place, verdict))

@@ -15,6 +15,9 @@ FINDING: Final = "finding"
 """The column of a table that holds verdicts on another paper's items."""
 SHOWN: Final = "words of the brief"
 """The last column of such a table: how the words shown were checked."""
+WORDS_SHOWN: Final = "words shown"
+"""The last column of a table whose rows say how they were found: only the words are proven."""
+ONLY_WORDS: Final = frozenset({SHOWN, WORDS_SHOWN})
 AS_THERE: Final = "as they stand there"
 
 

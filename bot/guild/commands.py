@@ -177,10 +177,16 @@ def _full(add: Add, counter: Counter) -> None:
     @add(name="extract", description="A table with places")
     @app_commands.choices(what=WHAT)
     @app_commands.autocomplete(document=some_documents)
-    async def extract(here: Here, what: app_commands.Choice[str], document: str = "") -> None:
+    async def extract(
+        here: Here,
+        what: app_commands.Choice[str] | None = None,
+        document: str = "",
+        columns: app_commands.Range[str, 1, _QUESTION_CHARS] = "",
+    ) -> None:
         key = f"discord-{here.id}"
+        kind = what.value if what is not None else "all"
         await counter.serve(
-            here, lambda grant: orders.extract(counter, grant, key, what.value, document)
+            here, lambda grant: orders.extract(counter, grant, key, kind, document, columns)
         )
 
     @add(name="chronology", description="What a document dates, or the record, in order")

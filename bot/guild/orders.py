@@ -14,6 +14,7 @@ from bot.guild.deliveries import Delivery
 from bot.guild.desk import again as kept
 from bot.guild.gate import Prose, Said
 from bot.guild.rights import Grant
+from bot.slash import COLUMNS, listed_columns
 from bot.sources import page_blocks
 from protocol.errors import BadRequest, NotFound
 from protocol.ids import DocumentId, JobId
@@ -55,10 +56,19 @@ async def summarize(counter: Counter, grant: Grant, key: str, document: str = ""
 
 
 async def extract(
-    counter: Counter, grant: Grant, key: str, what: str, document: str = ""
+    counter: Counter, grant: Grant, key: str, what: str, document: str = "", columns: str = ""
 ) -> Answering:
-    """A table of dates, amounts, parties or facts."""
-    request = Extract(matter=grant.bound.matter, what=what, key=key, documents=_named(document))
+    """A table of dates, amounts, parties or facts; in full channels of columns of one's own."""
+    if columns:
+        counter.words_may_pass(grant)
+    named = listed_columns(columns)
+    request = Extract(
+        matter=grant.bound.matter,
+        what=COLUMNS if named else what,
+        columns=named,
+        key=key,
+        documents=_named(document),
+    )
     return await counter.taken(request, grant)
 
 

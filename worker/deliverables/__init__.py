@@ -37,7 +37,8 @@ class Row:
     cells: tuple[str, ...]
     start: int
     end: int
-    """``[start, end)`` of the quotation that proves it; the check gives its place and mark."""
+    """``[start, end)`` of the quotation that proves it; the check gives its place and mark. Empty
+    for a row that says that something was not found."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from verify.amounts import find_figures
 from verify.dates import find_dates
 from verify.figure_search import figure_in_words
 from verify.names import NameKind, find_names
-from worker.deliverables import Desk, Draft, Row
+from worker.deliverables import Desk, Draft, Row, columns
 from worker.deliverables.events import weekday_clash
 from worker.deliverables.wording import line
 from worker.quoting import Sentence
@@ -47,6 +47,8 @@ class Value:
 
 async def make(desk: Desk, request: Extract) -> Draft:
     """The draft of an extract."""
+    if request.columns:
+        return await columns.make(desk, request)
     kinds = ("dates", "amounts", "parties") if request.what in ("all", "facts") else (request.what,)
     documents, inside = desk.telling(request.documents)
     rows: list[tuple[Value, DocumentInfo, Sentence, str | None]] = []

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import openpyxl
 from openpyxl.cell.cell import TYPE_STRING
+from openpyxl.worksheet.worksheet import Worksheet
 
 from protocol.answers import Answer, Table
 from protocol.errors import BadRequest
@@ -36,12 +37,9 @@ def render_xlsx(answer: Answer, title: str) -> bytes:
     book.properties.creator = ""
     sheet = book.active
     sheet.title = "Table"
-    for at, row in enumerate(_rows(answer), start=1):
-        for column, words in enumerate(row, start=1):
-            cell = sheet.cell(row=at, column=column)
-            cell.value = words
-            cell.data_type = TYPE_STRING
-    sheet.freeze_panes = "A2"
+    _fill(sheet, _rows(answer))
+    if by_document := _by_document(_table(answer)):
+        _fill(book.create_sheet("By document"), by_document)
     about = book.create_sheet("About")
     said = (reading.state(answer), reading.counts(answer), *answer.notes)
     for at, words in enumerate((*said, *reading.coverage_lines(answer.coverage)), start=1):
@@ -51,6 +49,32 @@ def render_xlsx(answer: Answer, title: str) -> bytes:
     book.save(out)
     at_time = answer.decision.at if answer.decision else dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
     return settled(out.getvalue(), at_time)
+
+
+def _fill(sheet: Worksheet, rows: Iterable[Sequence[str]]) -> None:
+    for at, row in enumerate(rows, start=1):
+        for column, words in enumerate(row, start=1):
+            cell = sheet.cell(row=at, column=column)
+            cell.value = words
+            cell.data_type = TYPE_STRING
+    sheet.freeze_panes = "A2"
+
+
+def _by_document(table: Table) -> list[list[str]]:
+    """An extract with columns of its own once more, a row a document, each value with its place;
+    empty for any other table."""
+    if table.columns[:3] != ("document", "column", "value") or "place" not in table.columns:
+        return []
+    at = table.columns.index("place")
+    heads = list(dict.fromkeys(row[1] for row in table.rows))
+    cells: dict[str, dict[str, list[str]]] = {}
+    for row in table.rows:
+        said = f"{row[2]} ({row[at]})" if row[at] else row[2]
+        cells.setdefault(row[0], {}).setdefault(row[1], []).append(said)
+    body = [
+        [title, *("; ".join(of.get(head, [])) for head in heads)] for title, of in cells.items()
+    ]
+    return [[_cell(words) for words in row] for row in (["document", *heads], *body)]
 
 
 def _rows(answer: Answer) -> Iterator[list[str]]:

@@ -20,6 +20,7 @@ from protocol.jobs import (
     WorkRequest,
     WriteDraft,
 )
+from worker.deliverables.column_names import check as check_columns
 from worker.handlers import Office
 from worker.jobs import NewJob
 from worker.logs import Log
@@ -42,7 +43,7 @@ WEIGHT_S: Final[dict[type[WorkRequest], float]] = {
 """First guess of the seconds a kind takes; decides turn and the ETA shown, promises nothing."""
 
 _LOG: Final = Log("work")
-_WHAT: Final = frozenset({"dates", "amounts", "parties", "facts", "all"})
+_WHAT: Final = frozenset({"dates", "amounts", "parties", "facts", "all", "columns"})
 
 
 class Work:
@@ -118,10 +119,12 @@ def _check(request: WorkRequest) -> None:
     elif isinstance(request, Find):
         text = request.text
     elif isinstance(request, Extract):
-        if request.what not in _WHAT:
+        if request.what not in _WHAT or (request.what == "columns") != bool(request.columns):
             raise BadRequest(
                 "there is no such extract", next_step=f"choose {', '.join(sorted(_WHAT))}"
             )
+        if request.columns:
+            check_columns(request.columns)
         return
     elif isinstance(request, CiteCheck):
         if (request.document is None) == (not request.text.strip()):

@@ -331,6 +331,17 @@ async def test_before_a_matter_is_chosen_nothing_is_sent(talk, worker, face, lin
         ),
         ("/extract", ask.Extract(matter=MATTER, what="all", key="key-1", conversation="chat-you")),
         (
+            "/extract COLUMNS: tenant, start date,, tenant, @leases; Lease.pdf",
+            ask.Extract(
+                matter=MATTER,
+                what="columns",
+                columns=("tenant", "start date", "@leases"),
+                key="key-1",
+                documents=(DocumentId("d2"),),
+                conversation="chat-you",
+            ),
+        ),
+        (
             "/extract DATES d2, Lease.pdf",
             ask.Extract(
                 matter=MATTER,
@@ -427,7 +438,9 @@ async def test_what_ended_while_nobody_looked_is_shown_once(talk, worker, face):
         ("/frobnicate", "There is no command /frobnicate."),
         ("/ask", "/ask needs some words."),
         ("/find", "/find needs some words."),
-        ("/extract poems", "/extract takes dates, amounts, parties, facts or all."),
+        ("/extract poems", "/extract takes dates, amounts, parties, facts, all, or columns:"),
+        ("/extract columns: ,", "/extract takes dates, amounts, parties, facts, all, or columns:"),
+        ("/extract columns", "/extract takes dates, amounts, parties, facts, all, or columns:"),
         ("/export exe", "/export takes md, docx, pdf, json, csv or xlsx."),
         ("/matter now", "/matter needs a matter's code, such as M-7F3K."),
         ("/cancel", "/cancel needs a job's code."),

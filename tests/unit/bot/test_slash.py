@@ -67,7 +67,7 @@ def test_a_command_without_its_words():
         ("/ex", ["/extract", "/export"]),
         ("/chr", ["/chronology"]),
         ("/EXP", ["/export"]),
-        ("/extract ", ["dates", "amounts", "parties", "facts", "all"]),
+        ("/extract ", ["dates", "amounts", "parties", "facts", "all", "columns:"]),
         ("/extract d", ["dates"]),
         ("/extract dates L", []),
         ("/export m", ["md"]),
