@@ -36,8 +36,29 @@ class DirectReader:
         return load(path, name=name, options=options)
 
 
+class _Stopped(BaseException):
+    """Carries what came out of ``on_progress`` past all that takes exceptions for a file's damage.
+
+    No `Exception`: loaders and readers catch those, and the file would be marked as failed.
+    """
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__()
+        self.cause = cause
+
+
 def read_waiting(matter: OpenMatter, *, reader: Reader, on_progress: OnProgress = quiet) -> None:
-    """Loads every file that waits, in the order of names."""
+    """Loads every file that waits, in the order of names.
+
+    An exception from ``on_progress`` ends it; the file that was being read then waits as before.
+    """
+    try:
+        _read_all(matter, reader, on_progress)
+    except _Stopped as stopped:
+        raise stopped.cause from None
+
+
+def _read_all(matter: OpenMatter, reader: Reader, on_progress: OnProgress) -> None:
     store = matter.store
     waiting = store.rows(
         "SELECT name, original_sha256 FROM files WHERE state = 'pending' ORDER BY name"
@@ -46,9 +67,13 @@ def read_waiting(matter: OpenMatter, *, reader: Reader, on_progress: OnProgress 
         on_progress(IngestProgress(stage="reading", done=at, total=len(waiting)))
 
         def page(done: int, pages: int, at: int = at) -> None:
-            on_progress(
-                IngestProgress(stage="reading", done=at, total=len(waiting), page=done, pages=pages)
+            progress = IngestProgress(
+                stage="reading", done=at, total=len(waiting), page=done, pages=pages
             )
+            try:
+                on_progress(progress)
+            except Exception as error:
+                raise _Stopped(error) from None
 
         manifest = matter.manifest
         options = LoadOptions(

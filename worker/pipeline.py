@@ -73,6 +73,7 @@ from worker.read_ahead import ReadAhead
 from worker.review import text_sha256
 from worker.router import Router, is_extractive
 from worker.shelf import Held, Shelf
+from worker.threads import to_the_end
 
 _LOG: Final = Log("pipeline")
 
@@ -154,7 +155,7 @@ class Pipeline:
         """Loads the embedder's weights before the first question needs them."""
         async with self._embedding:
             try:
-                await asyncio.to_thread(self._embedder.embed_question, "warm")
+                await to_the_end(self._embedder.embed_question, "warm")
             except AppError as error:
                 _LOG.warning("embedder.away", code=error.code)
 

@@ -19,6 +19,7 @@ from rag.matters import OpenMatter, matters_in
 from verify import OpenRecord
 from worker.quoting import Sentence, sentences
 from worker.sentence_vectors import SentenceVectors
+from worker.threads import to_the_end
 from worker.workfile import WorkFile
 
 MOST_OPEN: Final = 24
@@ -114,18 +115,11 @@ class Shelf:
         async with self._opening:
             held = self._open.get(matter)
             if held is None:
-                folder = self.folder(matter)
-                record = await asyncio.to_thread(OpenMatter, folder)
-                try:
-                    held = Held(id=matter, record=record, work=WorkFile(folder / "work.sqlite"))
-                except BaseException:
-                    record.close()
-                    raise
-                self._open[matter] = held
-            held.users += 1
+                held = self._open[matter] = await self._opened(matter)
             self._open.move_to_end(matter)
-            await self._close_idle()
+            held.users += 1
         try:
+            await self._close_idle()
             yield held
         finally:
             held.users -= 1
@@ -146,12 +140,26 @@ class Shelf:
             for held in list(self._open.values()):
                 await self._close(held)
 
+    async def _opened(self, matter: MatterId) -> Held:
+        folder = self.folder(matter)
+        made: list[OpenMatter] = []
+        try:
+            await to_the_end(lambda: made.append(OpenMatter(folder)))
+            return Held(id=matter, record=made[0], work=WorkFile(folder / "work.sqlite"))
+        except BaseException:  # cancelled meanwhile, too: its lock must not outlive the attempt
+            for record in made:
+                await to_the_end(record.close)
+            raise
+
     async def _close_idle(self) -> None:
-        idle = [held for held in self._open.values() if not held.users]
-        for held in idle[: max(0, len(self._open) - self._most_open)]:
-            await self._close(held)
+        if len(self._open) <= self._most_open:
+            return
+        async with self._opening:
+            idle = [held for held in self._open.values() if not held.users]
+            for held in idle[: max(0, len(self._open) - self._most_open)]:
+                await self._close(held)
 
     async def _close(self, held: Held) -> None:
         del self._open[held.id]
         held.work.close()
-        await asyncio.to_thread(held.record.close)
+        await to_the_end(held.record.close)

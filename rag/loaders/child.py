@@ -79,6 +79,11 @@ class ChildReader:
             reason = (
                 "the reader ended while reading it (too much memory, or damage it could not bear)"
             )
+        except AppError:
+            raise  # the child's whole answer
+        except BaseException:
+            self.close()  # it may be in the middle of an answer
+            raise
         self.close()
         draft = Draft.unread("unknown", reason)
         return (draft.finish(name=shown, original=None, parent=None, parent_at=None),)

@@ -8,9 +8,10 @@ its children when the time is over. It never sees words on its command line, onl
 from __future__ import annotations
 
 import os
-import resource
+import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,15 @@ from rag.loaders.options import LoadOptions
 from rag.loaders.parts import Unread
 
 _FILE_BYTES = 512 << 20
+_BOUND = """
+import os, resource, sys
+space, size = int(sys.argv[1]), int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_AS, (space, space))
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+"""Becomes the program once the limits stand: set from outside they would come after its start."""
 
 
 def run_tool(
@@ -44,9 +54,13 @@ def run_tool(
         "LC_ALL": "C.UTF-8",
         **(extra or {}),
     }
+    program = shutil.which(command[0], path=environment["PATH"])
+    if program is None:
+        raise Unread(f"{tool} cannot be started")
+    bounds = (str(options.tool_bytes), str(_FILE_BYTES))
     try:
         child = subprocess.Popen(
-            command,
+            [sys.executable, "-I", "-S", "-c", _BOUND, *bounds, program, *command[1:]],
             cwd=folder,
             env=environment,
             stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
@@ -56,7 +70,6 @@ def run_tool(
         )
     except OSError as error:
         raise Unread(f"{tool} cannot be started") from error
-    _limit(child.pid, options)
     try:
         out, _ = child.communicate(stdin, timeout=seconds or options.tool_seconds)
     except subprocess.TimeoutExpired as error:
@@ -66,16 +79,6 @@ def run_tool(
     if check and child.returncode != 0:
         raise Unread(f"{tool} failed on this file (exit {child.returncode})")
     return out
-
-
-def _limit(pid: int, options: LoadOptions) -> None:
-    """Bound memory and file size; the child may have ended already."""
-    try:
-        resource.prlimit(pid, resource.RLIMIT_AS, (options.tool_bytes, options.tool_bytes))
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (_FILE_BYTES, _FILE_BYTES))
-        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

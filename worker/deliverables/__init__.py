@@ -28,6 +28,7 @@ from worker.jobs import JobContext
 from worker.quoting import Sentence
 from worker.read_ahead import ReadAhead
 from worker.shelf import Held
+from worker.threads import to_the_end
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +122,7 @@ class Desk:
         """The passages that answer a question best; by words alone while the embedder is away."""
         async with self.embedding:
             try:
-                return await asyncio.to_thread(
+                return await to_the_end(
                     retrieve,
                     self.matter.record,
                     question,
@@ -130,7 +131,7 @@ class Desk:
                     reranker=self.reranker,
                 )
             except Unavailable:
-                return await asyncio.to_thread(
+                return await to_the_end(
                     retrieve, self.matter.record, question, embedder=None, top_k=top_k
                 )
 

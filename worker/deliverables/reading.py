@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from protocol.answers import Provenance
 from protocol.events import Progress, Stage
@@ -12,6 +13,7 @@ from rag.coverage import coverage
 from rag.ingest import IngestProgress, ingest
 from worker.deliverables import Desk, Draft
 from worker.quotation_index import make_missing
+from worker.threads import interruptible
 
 
 async def make(desk: Desk, request: Ingest) -> Draft:
@@ -20,19 +22,20 @@ async def make(desk: Desk, request: Ingest) -> Draft:
     record = desk.matter.record
     inbox = record.folder / "inbox"
 
-    def say(progress: IngestProgress) -> None:
-        body = Progress(stage=Stage.RETRIEVING, done=progress.done, total=progress.total)
-        asyncio.run_coroutine_threadsafe(desk.context.say(body), loop).result()
+    def read(check: Callable[[], None]) -> Ledger:
+        def say(progress: IngestProgress) -> None:
+            check()
+            body = Progress(stage=Stage.RETRIEVING, done=progress.done, total=progress.total)
+            asyncio.run_coroutine_threadsafe(desk.context.say(body), loop).result()
 
+        folder = inbox if inbox.is_dir() else None
+        made = ingest(record, embedder=desk.embedder, folder=folder, on_progress=say)
+        make_missing(record)
+        return made
+
+    # Stopped, it holds matter and embedder until the thread has put down what it was doing.
     async with desk.matter.lock, desk.embedding:
-        ledger = await asyncio.to_thread(
-            ingest,
-            record,
-            embedder=desk.embedder,
-            folder=inbox if inbox.is_dir() else None,
-            on_progress=say,
-        )
-        await asyncio.to_thread(make_missing, record)
+        ledger = await interruptible(read)
     return Draft(
         question="/ingest",
         text=_written(ledger),

@@ -6,7 +6,6 @@ means nothing alone.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from verify.amounts import find_figures
 from verify.dates import find_dates
 from worker.deliverables import Desk
 from worker.quoting import Sentence
+from worker.threads import to_the_end
 
 _WORD: Final = re.compile(r"[^\W_]+", re.UNICODE)
 _SHARED_WORDS: Final = 0.35
@@ -108,7 +108,7 @@ async def best_sentences(
     weighed.sort(key=lambda one: (one.late, -one.plain))
     del weighed[_WEIGHED:]
     async with desk.embedding:
-        vectors, wanted = await asyncio.to_thread(
+        vectors, wanted = await to_the_end(
             lambda: (
                 desk.matter.vectors.of(desk.embedder, [one.text for one in weighed]),
                 desk.embedder.embed_question(question),

@@ -29,6 +29,7 @@ from worker.deliverables.wording import line
 from worker.deliverables.writing import write
 from worker.engine import AnswerMalformed
 from worker.quoting import Sentence
+from worker.threads import to_the_end
 
 _SHOWN: Final = 5
 """Central sentences of a document that is summarized alone."""
@@ -205,7 +206,7 @@ async def _central(desk: Desk, every: Sequence[Sentence], most: int) -> list[Sen
     weighed = list(every)[::step]
     async with desk.embedding:
         try:
-            vectors = await asyncio.to_thread(
+            vectors = await to_the_end(
                 desk.matter.vectors.of, desk.embedder, [sentence.words for sentence in weighed]
             )
         except Unavailable:

@@ -218,7 +218,7 @@ def test_a_tool_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
         "time.sleep(600)\n"
     )
     with pytest.raises(Unread, match="too long"):
-        run_tool(script(tmp_path, body), folder=tmp_path, options=OPTIONS, seconds=2)
+        run_tool(script(tmp_path, body), folder=tmp_path, options=OPTIONS, seconds=5)
     pid = int((tmp_path / "pid").read_text())
     for _ in range(100):
         if not _alive(pid):
@@ -244,6 +244,21 @@ def test_a_tool_is_bound_in_memory_and_sees_no_secrets(
         run_tool(script(tmp_path, body), folder=tmp_path, options=small)
     out = run_tool(script(tmp_path, body), folder=tmp_path, options=small, check=False)
     assert b"A_SECRET" not in out
+    assert b"PATH" in out
+
+
+def test_the_limits_stand_before_a_tool_begins(tmp_path: Path) -> None:
+    body = "import resource as r\nprint(*(r.getrlimit(getattr(r, n))[0] for n in ('RLIMIT_AS',"
+    body += " 'RLIMIT_FSIZE', 'RLIMIT_CORE')))\n"
+    options = LoadOptions(tool_bytes=1 << 30)
+    for _ in range(5):
+        out = run_tool(script(tmp_path, body), folder=tmp_path, options=options)
+        assert out.split() == [b"1073741824", b"536870912", b"0"]
+
+
+def test_a_tool_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(Unread, match="cannot be started"):
+        run_tool(["no-such-tool"], folder=tmp_path, options=OPTIONS)
 
 
 def picture(words: str) -> Image.Image:

@@ -1,0 +1,60 @@
+"""Work on a thread that is over before its caller goes on, also when the caller is cancelled.
+
+`asyncio.to_thread` leaves its thread running when the task that waits for it is cancelled, and
+whatever the task held for the thread (a lock, an open matter, the embedder) is given away under it.
+Where something is held, this is used instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Abandoned(Exception):
+    """Raised on a thread whose caller was cancelled; nobody else sees it."""
+
+
+async def to_the_end(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Runs a function on a thread and gives its result.
+
+    Cancelled, it waits until the function has returned, however often it is cancelled, and only
+    then raises the cancellation; what the function gave or raised is lost then. For what takes
+    seconds; what takes longer goes through `interruptible`.
+    """
+    return await _outlasted(asyncio.to_thread(function, *args, **kwargs), lambda: None)
+
+
+async def interruptible(function: Callable[[Callable[[], None]], T]) -> T:
+    """The same for a function that takes long: it is given a check to call now and then.
+
+    The check raises `Abandoned` once the caller was cancelled, and the function lets it pass.
+    """
+    gone = threading.Event()
+
+    def check() -> None:
+        if gone.is_set():
+            raise Abandoned
+
+    return await _outlasted(asyncio.to_thread(function, check), gone.set)
+
+
+async def _outlasted(running: Coroutine[object, object, T], on_cancel: Callable[[], None]) -> T:
+    work = asyncio.ensure_future(running)
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        on_cancel()
+        while not work.done():
+            try:
+                await asyncio.wait({work})
+            except asyncio.CancelledError:
+                continue
+        if not work.cancelled():
+            work.exception()  # looked at, so that nobody reports it
+        raise
