@@ -18,6 +18,7 @@ from bench import attacks, gate, gate_races, pipeline_size, pipeline_ssh, plante
 from bench.harness import Arguments, Result
 from bench.house import SAMPLE, House, open_house, read_matter
 from bench.pipeline_kill import kills_of_a_summary
+from bench.pipeline_ten import run_ten_pages
 from protocol.answers import Answer
 from protocol.errors import AppError
 from rag.embedding import ModelEmbedder, default_model_folder
@@ -38,7 +39,17 @@ _ROUNDS: Final = 5
 _OURS: Final = ("retrieving_ms", "checking_ms")
 
 
-PARTS: Final = ("planted", "gate", "audit", "attacks", "kills", "size", "embedder", "ssh")
+PARTS: Final = (
+    "planted",
+    "gate",
+    "audit",
+    "attacks",
+    "kills",
+    "size",
+    "embedder",
+    "ssh",
+    "ten_pages",
+)
 
 
 def run(args: Arguments) -> Result:
@@ -57,6 +68,8 @@ def run(args: Arguments) -> Result:
         or figures.get("pages_twice")
         or figures.get("ssh_false_green")
         or figures.get("ssh_planted") != figures.get("ssh_planted_found")
+        or figures.get("ten_pages") != figures.get("ten_pages_read")
+        or figures.get("ten_false_green")
     )
     return result
 
@@ -79,6 +92,8 @@ async def _run(args: Arguments, folder: Path, result: Result) -> None:
         await _with_embedder(folder / "embedded", result)
     if args.wants("ssh"):
         await _over_ssh(result)
+    if args.wants("ten_pages"):
+        await _ten_pages(result)
 
 
 async def _planted(sample: Path, result: Result) -> None:
@@ -150,6 +165,18 @@ async def _over_ssh(result: Result) -> None:
     result.rows += [*rows, *wrong]
     result.figures |= pipeline_ssh.figures(rows, wrong)
     print(pipeline_ssh.table(rows), file=sys.stderr)
+
+
+async def _ten_pages(result: Result) -> None:
+    """A summary in the small model's own words; only where there is one."""
+    try:
+        bundled_model()
+    except AppError:
+        result.notes.append("ten_*: no small model here")
+        return
+    told = await run_ten_pages()
+    result.rows.append({"part": "ten pages", **told})
+    result.figures |= told
 
 
 async def _attacked(folder: Path, result: Result) -> None:

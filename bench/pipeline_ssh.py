@@ -96,7 +96,7 @@ async def every_deliverable(box: Box) -> tuple[list[dict[str, Any]], list[dict[s
     for reply in box.replies:
         for item in reply.items:
             quoted = item.verdict in GREEN and item.kind is ItemKind.QUOTE
-            if quoted and not await _stands(box, reply, item):
+            if quoted and not await stands(box, reply, item):
                 wrong.append({"deliverable": reply.kind, "what": f"item {item.number}"})
     return [{**row, "part": "ssh"} for row in rows], [{**one, "part": "ssh-green"} for one in wrong]
 
@@ -158,7 +158,7 @@ def _green(reply: Answer) -> list[str]:
     ]
 
 
-async def _stands(box: Box, reply: Answer, item: Finding) -> bool:
+async def stands(box: Box, reply: Answer, item: Finding) -> bool:
     """Whether the words of a green quotation stand in this order on a page it names."""
     wanted = [_bare(part) for part in _GAP.split(reply.text[item.start : item.end].strip(_MARKS))]
     for place in (*item.places, *item.also_in):

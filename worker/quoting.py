@@ -54,6 +54,8 @@ _FIELD_END = r"(?:[^\d\s],\S|\S,[^\d\s])"
 _ROW: Final = re.compile(rf"\S\t\S|{_FIELD_END}.*{_FIELD_END}")
 """A row of a sheet: cells behind tabs, or commas without a space that stand in no number."""
 _MASK: Final = re.compile(r"\d+")
+_SENTENCE: Final = re.compile(r"(?:\S+\s+){5}.*[.!?。][\"'”’)\]]*$")
+"""Six words and a stop: on another page with another number it says another thing."""
 _EDGE_LINES: Final = (
     3  # running heads, stamps and page numbers stand within so many lines of an edge
 )
@@ -272,6 +274,11 @@ def _body(text: str, start: int, end: int, *, numbered: bool) -> tuple[int, int]
     return (start, end) if start < end else None
 
 
+def _masked(line: str) -> str:
+    """A line whatever numbers stand in it: "Page 3 of 12" is every page's."""
+    return _MASK.sub("0", line)
+
+
 def _furniture(text: str, pages: Sequence[PageInfo]) -> set[tuple[int, int]]:
     """Lines at page edges that repeat from page to page, stamps, and bare page numbers."""
     edges: list[tuple[PageInfo, tuple[int, int], str]] = []
@@ -279,15 +286,19 @@ def _furniture(text: str, pages: Sequence[PageInfo]) -> set[tuple[int, int]]:
         filled = [span for span in _lines(text, page.start, page.end) if text[slice(*span)].strip()]
         for span in dict.fromkeys([*filled[:_EDGE_LINES], *filled[-_EDGE_LINES:]]):
             edges.append((page, span, " ".join(text[slice(*span)].split())))
-    seen = Counter(
-        masked
-        for page in {page.number: page for page, _, _ in edges}.values()
-        for masked in {_MASK.sub("0", line) for other, _, line in edges if other == page}
+    same, alike = (
+        Counter(
+            form
+            for page in {page.number: page for page, _, _ in edges}.values()
+            for form in {form_of(line) for other, _, line in edges if other == page}
+        )
+        for form_of in (str, _masked)
     )
     often = max(2, (len(pages) + 1) // 2)
     out: set[tuple[int, int]] = set()
     for page, span, line in edges:
-        repeats = seen[_MASK.sub("0", line)] >= often and not _NUMBERED.match(line)
-        if repeats or line in (page.bates, page.label, str(page.number)):
+        repeats = same[line] if _SENTENCE.search(line) else alike[_masked(line)]
+        running = repeats >= often and not _NUMBERED.match(line)
+        if running or line in (page.bates, page.label, str(page.number)):
             out.add(span)
     return out

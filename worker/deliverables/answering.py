@@ -25,6 +25,7 @@ from rag.coverage import coverage
 from worker import prompts
 from worker.deliverables import Desk, Draft
 from worker.deliverables.looking import look_further
+from worker.deliverables.prose import without_repeats
 from worker.deliverables.quotations import put_in_quotations
 from worker.deliverables.relevance import Scored, best_sentences
 from worker.deliverables.second_look import repaired, second_reading
@@ -178,8 +179,11 @@ async def _composed(desk: Desk, request: Ask, scored: Sequence[Scored]) -> Compo
     if desk.ahead:
         on = head if head is not None and held is head.sentences else None
         await desk.ahead.asked(desk.context.job, desk.matter.id, on, written.usage.reused_tokens)
-    text, unknown, taken = put_in_quotations(written.text, held)
+    prose, repeated = without_repeats(written.text)
+    text, unknown, taken = put_in_quotations(prose, held)
     notes = list(looked)
+    if repeated:
+        notes.append(f"The model repeated {repeated} sentences; each is shown once.")
     if unknown:
         notes.append(
             f"The model pointed at {unknown} sources that do not exist; they were left out."

@@ -25,6 +25,10 @@ _MARK: Final = re.compile(
     r"INCONSISTENT)?",
 )
 _ROUNDS: Final = 4
+_SENTENCES: Final = re.compile(r"(?<=[.!?。])(\s+)")
+_PARAGRAPHS: Final = re.compile(r"\n\s*\n")
+_SHORT_WORDS: Final = 4
+"""A sentence of so few words may come again: "It does not say.\""""
 _UNSEEN: Final = frozenset({"Cf", "Cc", "Co", "Cs"})
 _KEPT: Final = frozenset("\n\t\u00ad\u200d")
 
@@ -42,6 +46,26 @@ def cleaned(text: str) -> tuple[str, int]:
         if not taken:
             break
     return text, total
+
+
+def without_repeats(text: str) -> tuple[str, int]:
+    """The prose with each sentence once, and how many more were left out; small models go round."""
+    seen: set[str] = set()
+    kept: list[str] = []
+    left_out = 0
+    for paragraph in _PARAGRAPHS.split(text):
+        pieces = _SENTENCES.split(paragraph)
+        out = ""
+        for sentence, space in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
+            form = " ".join(sentence.split()).casefold()
+            if form in seen and len(form.split()) > _SHORT_WORDS:
+                left_out += 1
+                continue
+            seen.add(form)
+            out += sentence + space
+        if out.strip():
+            kept.append(out.rstrip())
+    return (text, 0) if not left_out else ("\n\n".join(kept), left_out)
 
 
 def _once(text: str) -> tuple[str, int]:

@@ -24,6 +24,7 @@ from rag.coverage import coverage
 from worker import prompts
 from worker.deliverables import Colleague, Desk, Draft
 from worker.deliverables.pace import Pace
+from worker.deliverables.prose import without_repeats
 from worker.deliverables.quotations import put_in_quotations
 from worker.deliverables.wording import line
 from worker.deliverables.writing import write
@@ -156,7 +157,12 @@ async def _one(desk: Desk, info: DocumentInfo, most: int) -> tuple[str, str]:
     if not desk.extractive:
         worded = await _worded(desk, info, every)
         if worded is not None:
-            return worded, f"{info.title} ({kind}, {pages}): worded from {len(every)} sentences."
+            text, repeated = worded
+            again = f"; {repeated} repeated ones left out" if repeated else ""
+            return (
+                text,
+                f"{info.title} ({kind}, {pages}): worded from {len(every)} sentences{again}.",
+            )
     chosen = await _central(desk, every, most)
     words_at = {one.start: one.words for one in await desk.sentences(info.id)}
     lines = [
@@ -167,8 +173,13 @@ async def _one(desk: Desk, info: DocumentInfo, most: int) -> tuple[str, str]:
     return "\n".join(lines), note
 
 
-async def _worded(desk: Desk, info: DocumentInfo, every: Sequence[Sentence]) -> str | None:
-    """A document in the model's words, quotations by reference; None when nothing came of it."""
+async def _worded(
+    desk: Desk, info: DocumentInfo, every: Sequence[Sentence]
+) -> tuple[str, int] | None:
+    """A document in the model's words, quotations by reference, and how often it repeated itself.
+
+    None when nothing came of it.
+    """
     offered = await _central(desk, every, _OFFERED)
     prompt, held = await prompts.fitting(
         desk.engine,
@@ -181,8 +192,9 @@ async def _worded(desk: Desk, info: DocumentInfo, every: Sequence[Sentence]) -> 
         written = await write(desk, prompt, max_tokens=_WORDED_TOKENS)
     except AnswerMalformed:
         return None
-    text, _, _ = put_in_quotations(written.text, held)
-    return text.strip() or None
+    prose, repeated = without_repeats(written.text)
+    text, _, _ = put_in_quotations(prose, held)
+    return (text.strip(), repeated) if text.strip() else None
 
 
 def _provenance(desk: Desk) -> Provenance:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.ids import DocumentId
-from worker.deliverables.prose import cleaned
+from worker.deliverables.prose import cleaned, without_repeats
 from worker.deliverables.quotations import put_in_quotations
 from worker.quoting import Sentence
 
@@ -55,3 +55,26 @@ def test_cleaning_ends_and_leaves_no_address(text):
     assert "://a" not in once.replace("[address left out]", "") or "http" not in once
     assert "✔" not in once
     assert "\u200b" not in once
+
+
+@pytest.mark.parametrize(
+    ("written", "left", "left_out"),
+    [
+        ("The roof was dry. It rained.", "The roof was dry. It rained.", 0),
+        ("The roof was dry on May 1. It rained. The roof was  dry on May 1.",
+         "The roof was dry on May 1. It rained.", 1),
+        ("The pump was mended in May.\n\nthe pump was mended in May.\n\nIt is new.",
+         "The pump was mended in May.\n\nIt is new.", 1),
+        ("It does not say. It does not say.", "It does not say. It does not say.", 0),
+        ("The rent is $1 a month now. The rent is $2 a month now.",
+         "The rent is $1 a month now. The rent is $2 a month now.", 0),
+    ],
+)  # fmt: skip
+def test_a_sentence_that_comes_again_is_shown_once(written, left, left_out):
+    assert without_repeats(written) == (left, left_out)
+
+
+@given(st.text(alphabet=st.sampled_from("ab. \n!"), max_size=80))
+def test_without_repeats_nothing_is_left_out_twice(text):
+    once, _ = without_repeats(text)
+    assert without_repeats(once) == (once, 0)

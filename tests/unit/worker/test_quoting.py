@@ -95,6 +95,23 @@ def test_running_heads_are_left_out():
     assert words("\f".join(pages)) == bodies
 
 
+def test_sentences_that_differ_by_a_number_alone_are_no_running_head():
+    pages = [
+        f"Report, page {n}.\n\nThe rent paid for month {n} was ${n}00.\n\nPage {n} of 2"
+        for n in (1, 2)
+    ]
+    assert words("\f".join(pages)) == [
+        "The rent paid for month 1 was $100.",
+        "The rent paid for month 2 was $200.",
+    ]
+
+
+def test_a_running_foot_that_is_a_sentence_is_left_out():
+    foot = "This paper is subject to the protective order."
+    pages = [f"{body}\n\n{foot}" for body in ("The roof was dry.", "Water came in.", "It rained.")]
+    assert words("\f".join(pages)) == ["The roof was dry.", "Water came in.", "It rained."]
+
+
 def test_message_headers_are_told_apart():
     text = "From: A <a@x.example>\nDate: Tue, 16 Jan 2024\n\nThe roof is dry."
     assert [(one.turn, one.words) for one in found(text)][-1] == ("", "The roof is dry.")
