@@ -10,6 +10,8 @@ import asyncio
 import importlib.util
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
@@ -38,6 +40,9 @@ from worker.engine import (
 from worker.engine.llama_server import LlamaServer
 from worker.engine.remote import Remote
 from worker.engine.scripted import Line, Scripted
+from worker.engine.server_flags import setting_flags
+from worker.engine.unit import EngineUnit, Unit
+from worker.engine.unit_words import CONTROL
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.model]
 
@@ -70,7 +75,7 @@ def _scripted_line(request: Request) -> Line:
 @pytest_asyncio.fixture(
     loop_scope="module",
     scope="module",
-    params=["scripted", "llama_server", "binary", "supervised", "remote", "llama_python"],
+    params=["scripted", "llama_server", "binary", "supervised", "lent", "remote", "llama_python"],
 )
 async def engine(request: pytest.FixtureRequest) -> AsyncIterator[Engine]:
     """One started engine of each kind, shared by the tests of this file."""
@@ -84,6 +89,8 @@ async def engine(request: pytest.FixtureRequest) -> AsyncIterator[Engine]:
     if request.param == "binary" and not BINARY:
         pytest.skip("SECONDCHAIR_LLAMA_SERVER names no llama-server binary")
     behind: LlamaServer | None = None
+    lending: asyncio.Task[None] | None = None
+    folder = Path(tempfile.mkdtemp(prefix="eu"))  # a short path, as a socket wants
     made: Engine
     if request.param == "scripted":
         made = Scripted(_scripted_line, context_tokens=CONTEXT)
@@ -91,6 +98,12 @@ async def engine(request: pytest.FixtureRequest) -> AsyncIterator[Engine]:
         made = LlamaServer(_settings())
     elif request.param == "binary":
         made = LlamaServer(_settings(binary=Path(BINARY)))
+    elif request.param == "lent":
+        settings = _settings(unit_socket=folder / CONTROL)
+        flags = tuple(setting_flags(settings, model=bundled_model()))
+        unit = Unit(folder=folder, model=bundled_model(), flags=flags)
+        lending = asyncio.create_task(EngineUnit(unit).run())
+        made = LlamaServer(settings)
     elif request.param == "remote":
         behind = LlamaServer(_settings())
         await behind.start()
@@ -103,6 +116,10 @@ async def engine(request: pytest.FixtureRequest) -> AsyncIterator[Engine]:
     await made.stop()
     if behind is not None:
         await behind.stop()
+    if lending is not None:
+        lending.cancel()
+        await asyncio.gather(lending, return_exceptions=True)
+    shutil.rmtree(folder)
 
 
 def _request(name: str, question: str = "Who pays?", **changed: object) -> Request:

@@ -47,7 +47,7 @@ from worker.setup.explained import write_explained
 from worker.setup.units import render_units
 
 pytestmark = pytest.mark.model
-UP_S = 180
+UP_S = 280
 
 
 class StartedUnit:
