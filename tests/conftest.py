@@ -14,6 +14,13 @@ import sys
 import tempfile
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No example of a property test is timed: a busy machine must not fail one.
+settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("untimed")
 
 _OUTSIDE: list[str] = []
 
