@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from verify.clauses import Clause
+from verify.one_sided import one_sided
 from verify.surroundings import (
     ITEM,
     OTHER_ITEM,
@@ -47,6 +48,11 @@ CUT_OFF_WORDS = 6
 fragment, which cuts its sentence anywhere, is held to one word."""
 EXCEPTION_WORDS = 4
 """How soon after an item "unless" or "except" must follow to restrict it."""
+_STANDS_FOR = frozenset(
+    "he she it they we i him her them us his its their this these who which er sie il elle "
+    "그 그는".split()
+)
+"""Words of a sentence that stand for somebody whom an earlier one names."""
 _PARTY_STEMS = frozenset(map(stem, PARTIES))
 _DIRECTIONS = frozenset({"from", "to", "between"})
 
@@ -186,6 +192,10 @@ def _objection(
     ]
     if strangers:
         return f"the record does not name {strangers[0].title()} there"
+    if differing_words := one_sided(clause, around.own, start, end):
+        return differing_words
+    if clause.pending and not _pending(around.own):
+        return "the reply says that it was to be, the record that it was"
     if mistitled := _mistitled(clause.ordered, around.own):
         return f"the record has another title before {mistitled.title()}"
     if _swapped(clause, around, granted, equal):
@@ -206,6 +216,11 @@ def _still_to_come(clause: Clause, around: Surroundings) -> bool:
         and (word.endswith("ed") or word in IRREGULAR)
         for word in around.own
     )
+
+
+def _pending(own: Sequence[str]) -> bool:
+    """Whether the record, too, speaks of what was still to be."""
+    return "be" in own or bool(MODALS & {*own}) or "to" in own
 
 
 def _mistitled(said: Sequence[str], held: Sequence[str]) -> str:
@@ -261,7 +276,9 @@ def _elided(word: str) -> str:
 
 
 def _known(name: str, around: Surroundings, granted: frozenset[str], verbatim: int) -> bool:
-    least = OTHER_SENTENCE if verbatim else SHARED
+    least = SHARED
+    if verbatim and (_STANDS_FOR & {*around.own} or len(around.own) <= verbatim + 1):
+        least = OTHER_SENTENCE
     return name in granted or around.weight_of(name) >= least
 
 

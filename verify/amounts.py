@@ -21,7 +21,8 @@ from verify.currencies import (
     SCALES,
     SYMBOLS,
 )
-from verify.number_words import ENGLISH, cjk_value, english_value
+from verify.number_words import cjk_value, english_value, number_runs
+from verify.word_forms import CJK
 
 
 class Bound(StrEnum):
@@ -108,7 +109,7 @@ _PLAIN = re.compile(
     r"|[A-Za-z]*\d|\.?[A-Z]{{2}})"
 )
 _CJK_COUNT = re.compile(
-    r"(?<![\d.,])(?P<number>\d[\d,]*(?:\.\d+)?(?:\s?[십백천만억])*)\s?(?P<unit>명|개|대|건|장|평"
+    r"(?<![\d.,])(?P<number>\d[\d,]*(?:\.\d+)?(?:\s?[십백천만억])*)\s?(?P<unit>명|개월|개|년|대|건|장|평"
     r"|㎡|주|회|일간|개월|시간|톤|킬로|박스|팔레트)"
 )
 _TWIN = re.compile(rf"\s{{0,4}}[(]\s?(?:[$€£¥₩])?\s?(?P<digits>{_DIGITS})\s?(?:%|percent)?\s?[)]")
@@ -304,7 +305,7 @@ def _currency_after(text: str) -> Iterator[Figure]:
 
 
 def _cjk(text: str) -> Iterator[Figure]:
-    if not any(sign in text for sign in ("원", "円", "달러", "유로", "엔", "명", "개", "건", "㎡")):
+    if not CJK.search(text):
         return
     for found in _CJK_MONEY.finditer(text):
         value = cjk_value(found["number"])
@@ -334,7 +335,7 @@ def _percents(text: str) -> Iterator[Figure]:
 
 def _words(text: str) -> Iterator[Figure]:
     """ "ninety (90) days", "Five Million Dollars ($5,000,000)", "five percent (5%)"."""
-    for found in ENGLISH.finditer(text):
+    for found in number_runs(text):
         value = english_value(found.group())
         if value is None:
             continue

@@ -30,6 +30,7 @@ BESIDE_ITEM = 3
 as its modifier; elsewhere it belongs to the event ("5% after default")."""
 
 _CAPITALISED = re.compile(r"(?<![\w'’])[A-ZÀ-Þ][a-zß-ÿ]+(?:['’][A-Za-z]+)?(?!\w)")
+_WAS_TO_BE = re.compile(r"(?i)\b(?:is|are|was|were)\s+to\s+(?:be|have)\b")
 _WAS_TO = re.compile(r"(?i)\b(?:is|are|was|were|has|have|had)\s+to\b")
 
 
@@ -70,6 +71,8 @@ class Clause:
     deadline: bool
     obliged: bool
     """It speaks of what shall or may be, not of what was."""
+    pending: bool
+    """It says that something was still to be ("was to be replaced")."""
     fragment: bool
     """A stretch of words after a colon, no sentence of its own: "Lease: dated as of ..."."""
 
@@ -115,6 +118,7 @@ def clause_of(
         names=_names(text, start, item, end, frozenset(map(stem, own))),
         deadline=any(map(_is_deadline, (*left, *right))),
         obliged=bool(OBLIGATIONS & {*left, *right}) or bool(_WAS_TO.search(text[start:end])),
+        pending=bool(_WAS_TO_BE.search(text[start:end])),
         fragment=start > whole and not (first_letter and first_letter.group().isupper()),
     )
 

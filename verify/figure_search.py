@@ -18,6 +18,7 @@ from verify.agreement import (
     fits_better,
 )
 from verify.amounts import Bound, Figure, beside, find_figures
+from verify.beside import beside_problem
 from verify.citations import misplaced, named_document
 from verify.clauses import clause_of
 from verify.dates.scan import find_dates
@@ -252,6 +253,11 @@ class FigureSearch:
         )
         if elsewhere:
             return f"Figure found, but {elsewhere}"
+        read = self.tables.get("unnumbered", self.source, place.info, unnumbered)
+        stretch = (read.within(place.stretch.start), read.within(place.stretch.end))
+        apart = beside_problem(self._reply, self._span, read.words, stretch, self.named.naming)
+        if apart:
+            return f"Found, but {apart}"
         doubt = doubt_about_fact(self.source, place.stretch)
         if doubt:
             return f"Figure found, but {doubt}"

@@ -22,10 +22,10 @@ _PERSON = (
 _SAYS = (
     r"(?:said|says|stated|states|testified|testifies|asked|answered|replied|responded|argued|wrote"
     r"|writes|explained|admitted|conceded|acknowledged|told|observed|remarked|agreed|confirmed"
-    r"|insisted|claimed|noted|added|recalled|swore|declared|warned|suggested|maintained|put\s+it)"
+    r"|insisted|claimed|noted|found|concluded|reported|opined|determined|added|recalled|swore|declared|warned|suggested|maintained|put\s+it)"
 )
 _SPEAKER = re.compile(
-    rf"(?P<who>{_PERSON})\s+(?:\w+ly\s+)?{_SAYS}\b"
+    rf"(?P<who>{_PERSON}),?\s+(?:\w+ly\s+)?{_SAYS}\b"
     rf"|\b(?:[Aa]ccording\s+to|[Pp]er|[Ii]n\s+the\s+words\s+of)\s+(?P<whose>{_PERSON})",
 )
 _SPEAKER_AFTER = re.compile(

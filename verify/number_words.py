@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from decimal import Decimal
 
 _SMALL = {
@@ -42,6 +43,20 @@ _CJK_SMALL = {"십": 10, "백": 100, "천": 1000, "十": 10, "百": 100, "千": 
 _CJK_LARGE = {
     "만": 10**4, "억": 10**8, "조": 10**12, "万": 10**4, "億": 10**8, "兆": 10**12, "萬": 10**4,
 }  # fmt: skip
+
+
+def number_runs(text: str) -> Iterator[re.Match[str]]:
+    """Runs of English number words; "two and three" is no number, and its parts are two."""
+    for found in ENGLISH.finditer(text):
+        if english_value(found.group()) is not None:
+            yield found
+            continue
+        at = found.start()
+        for piece in re.split(r"(\s+and\s+)", found.group()):
+            inner = ENGLISH.fullmatch(text, at, at + len(piece))
+            if inner is not None:
+                yield inner
+            at += len(piece)
 
 
 def english_value(words: str) -> Decimal | None:

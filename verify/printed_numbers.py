@@ -62,6 +62,18 @@ class Unnumbered:
         at = bisect.bisect_right(self._starts, offset)
         return offset + (self._left_out[at - 1] if at else 0)
 
+    def within(self, raw: int) -> int:
+        """The place in ``words`` of a character of the text; the next one where it is left out."""
+        low, high = 0, len(self._starts)
+        while low < high:
+            middle = (low + high) // 2
+            if self._starts[middle] + self._left_out[middle] <= raw:
+                low = middle + 1
+            else:
+                high = middle
+        at = raw - (self._left_out[low - 1] if low else 0)
+        return min(at, self._starts[low]) if low < len(self._starts) else at
+
     def raw_span(self, start: int, end: int) -> tuple[int, int]:
         """The stretch of the text that ``[start, end)`` of ``words``; ``start < end``."""
         return self.raw(start), self.raw(end - 1) + 1

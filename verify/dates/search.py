@@ -15,6 +15,7 @@ from verify.agreement import (
     fits_as_well,
     fits_better,
 )
+from verify.beside import beside_problem
 from verify.citations import misplaced, named_document
 from verify.clauses import clause_of
 from verify.dates.mention import DateMention, Granularity, PartialDate, agrees
@@ -22,6 +23,7 @@ from verify.dates.modifiers import compare_modifiers
 from verify.dates.table import DateTable, order_is_open, settled
 from verify.judged import Judged, Stretch
 from verify.places import doubt_about_fact, in_scope, supports_facts, title_words
+from verify.printed_numbers import unnumbered
 from verify.section_cites import section_problem
 from verify.source import Source
 from verify.surroundings import surroundings
@@ -235,6 +237,11 @@ class DateSearch:
         )
         if elsewhere:
             return f"Date found, but {elsewhere}"
+        read = self.tables.get("unnumbered", self.source, place.info, unnumbered)
+        stretch = (read.within(place.stretch.start), read.within(place.stretch.end))
+        apart = beside_problem(self._reply, self._span, read.words, stretch, self.named.naming)
+        if apart:
+            return f"Found, but {apart}"
         doubt = doubt_about_fact(self.source, place.stretch)
         if doubt:
             return f"Date found, but {doubt}"

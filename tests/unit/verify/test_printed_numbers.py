@@ -113,6 +113,7 @@ def test_every_place_is_mapped_back(lines: list[str], numbered: bool) -> None:
     )
     read = unnumbered(text)
     assert len(read.blanked) == len(text)
+    assert all(read.within(read.raw(at)) == at for at in range(len(read.words)))
     spans = [(one.start, one.end) for one in (*find_dates(read.words), *find_figures(read.words))]
     for start, end in spans:
         raw_start, raw_end = read.raw_span(start, end)
