@@ -18,9 +18,9 @@ from verify.agreement import (
     fits_better,
 )
 from verify.amounts import Bound, Figure, beside, find_figures
-from verify.beside import beside_problem
 from verify.citations import misplaced, named_document
 from verify.clauses import clause_of
+from verify.dates.beside import beside_problem
 from verify.dates.scan import find_dates
 from verify.judged import Judged, Stretch
 from verify.places import doubt_about_fact, in_scope, supports_facts, title_words

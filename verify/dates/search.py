@@ -15,9 +15,9 @@ from verify.agreement import (
     fits_as_well,
     fits_better,
 )
-from verify.beside import beside_problem
 from verify.citations import misplaced, named_document
 from verify.clauses import clause_of
+from verify.dates.beside import beside_problem
 from verify.dates.mention import DateMention, Granularity, PartialDate, agrees
 from verify.dates.modifiers import compare_modifiers
 from verify.dates.table import DateTable, order_is_open, settled
