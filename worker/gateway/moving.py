@@ -1,11 +1,17 @@
-"""Files on their way through the drop: an upload that appears whole or not at all, a download."""
+"""Files on their way through the drop: an upload that appears whole or not at all, a download.
+
+Requests of one connection run on several threads at once. A file is closed only when none of them
+is at it, and a closed one refuses: a descriptor's number may be another file's by then.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import secrets
+import threading
 import time
 from pathlib import Path
 from typing import Final
@@ -43,6 +49,8 @@ class Upload:
         self._name = name
         self._most = most_bytes
         self.size_bytes = 0
+        """How far it was written; after `whole`, the file's size."""
+        self._busy = threading.RLock()
         self._inbox = Folder(matters, matter, Side.INBOX, make=True)
         try:
             if self._inbox.taken(name):
@@ -70,10 +78,11 @@ class Upload:
         end = offset + len(data)
         if end > self._most:
             raise TooMuch
-        while data:
-            done = os.pwrite(self._handle, data, offset)
-            data, offset = data[done:], offset + done
-        self.size_bytes = max(self.size_bytes, end)
+        with self._busy:
+            while data:
+                done = os.pwrite(self._open(), data, offset)
+                data, offset = data[done:], offset + done
+            self.size_bytes = max(self.size_bytes, end)
 
     def resize(self, size_bytes: int) -> None:
         """Cuts or fills it to a size; scp does so at the end of an upload.
@@ -84,17 +93,21 @@ class Upload:
         """
         if size_bytes > self._most:
             raise TooMuch
-        os.ftruncate(self._handle, size_bytes)
-        self.size_bytes = size_bytes
+        with self._busy:
+            os.ftruncate(self._open(), size_bytes)
+            self.size_bytes = size_bytes
 
     def sync(self) -> None:
         """What was written is on the disk when this returns."""
-        os.fsync(self._handle)
+        with self._busy:
+            os.fsync(self._open())
 
     def whole(self) -> str:
         """The SHA-256 of what was written, which is on the disk when this returns."""
-        self.sync()
-        return _sha256(self._handle)
+        with self._busy:
+            self.sync()
+            self.size_bytes = os.fstat(self._open()).st_size
+            return _sha256(self._open())
 
     def place(self) -> None:
         """Puts the file into the inbox, all at once, and lets go.
@@ -103,29 +116,35 @@ class Upload:
             NameTaken: Another upload of that name was placed meanwhile.
             OSError: The disk says no; the file is gone then.
         """
-        try:
-            os.link(
-                self._part,
-                self._name,
-                src_dir_fd=self._incoming.handle,
-                dst_dir_fd=self._inbox.handle,
-                follow_symlinks=False,
-            )
-            os.fsync(self._inbox.handle)
-        except FileExistsError:
-            raise NameTaken from None
-        finally:
-            self.discard()
+        with self._busy:
+            try:
+                self._open()
+                os.link(
+                    self._part,
+                    self._name,
+                    src_dir_fd=self._incoming.handle,
+                    dst_dir_fd=self._inbox.handle,
+                    follow_symlinks=False,
+                )
+                os.fsync(self._inbox.handle)
+            except FileExistsError:
+                raise NameTaken from None
+            finally:
+                self.discard()
 
     def discard(self) -> None:
         """Removes the part file and lets go; calling it again does nothing."""
-        if self._handle < 0:
-            return
-        os.close(self._handle)
-        self._handle = -1
-        with contextlib.suppress(OSError):
-            os.unlink(self._part, dir_fd=self._incoming.handle)
-        self._close_folders()
+        with self._busy:
+            if self._handle < 0:
+                return
+            os.close(self._handle)
+            self._handle = -1
+            with contextlib.suppress(OSError):
+                os.unlink(self._part, dir_fd=self._incoming.handle)
+            self._close_folders()
+
+    def _open(self) -> int:
+        return _still_open(self._handle)
 
     def _close_folders(self) -> None:
         for folder in (self._inbox, self._incoming):
@@ -143,18 +162,37 @@ class Download:
             OSError: The disk says no.
         """
         self.matter = matter
+        self._busy = threading.Lock()
         with Folder(matters, matter, Side.OUT) as folder:
             self._handle = folder.open(name)
-        self.size_bytes = os.fstat(self._handle).st_size
-        self.sha256 = _sha256(self._handle)
+        try:
+            self.size_bytes = os.fstat(self._handle).st_size
+            self.sha256 = _sha256(self._handle)
+        except BaseException:
+            self.close()
+            raise
 
     def read(self, offset: int, size: int) -> bytes:
-        """Bytes at an offset; empty at the end."""
-        return os.pread(self._handle, min(size, _BLOCK_BYTES), offset)
+        """Bytes at an offset; empty at the end.
+
+        Raises:
+            OSError: It is closed, or the disk says no.
+        """
+        with self._busy:
+            return os.pread(_still_open(self._handle), min(size, _BLOCK_BYTES), offset)
 
     def close(self) -> None:
-        """Lets go of the file."""
-        os.close(self._handle)
+        """Lets go of the file; calling it again does nothing."""
+        with self._busy:
+            if self._handle >= 0:
+                os.close(self._handle)
+                self._handle = -1
+
+
+def _still_open(handle: int) -> int:
+    if handle < 0:
+        raise OSError(errno.EBADF, "the file is closed")
+    return handle
 
 
 def _sha256(handle: int) -> str:
