@@ -169,11 +169,11 @@ def test_killed_at_random_moments_again_and_again(tmp_path: Path) -> None:
 
 def test_a_frozen_worker_goes_on_where_it_was(tmp_path: Path) -> None:
     """Stopped for three leases and continued: it beats for itself before it gives itself up."""
-    worker = start(tmp_path, "r", "never", "--lease", "0.3")
+    worker = start(tmp_path, "r", "never", "--lease", "2.0")
     assert worker.stdout is not None
     printed = [worker.stdout.readline() for _ in range(10)]
     worker.send_signal(signal.SIGSTOP)
-    time.sleep(0.9)
+    time.sleep(6.0)
     worker.send_signal(signal.SIGCONT)
     rest, _ = worker.communicate(timeout=60)
     assert worker.returncode == 0

@@ -1,9 +1,10 @@
 """The queue in one SQLite file; it survives kill -9 and loss of power.
 
 Write-ahead log, full sync, immediate transactions: what an act did is on the disk when it returns,
-with one sync. One process writes, held by a lock file; others may read. Every statement stands in
-``queries.sql``. Acts run one after another in a single thread, so a slow disk never holds up the
-loop.
+with one sync, shared by the acts that came while the sync before was running (`worker.jobs.crowd`).
+One process writes, held by a lock file; others may read. Every statement stands in ``queries.sql``.
+Acts run one after another in a single thread, so a slow disk never holds up the loop; what only
+looks has a connection and a thread of its own and waits for no sync.
 """
 
 from __future__ import annotations
@@ -12,21 +13,24 @@ import asyncio
 import fcntl
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from protocol.errors import Damaged, Unavailable
+from protocol.errors import AppError, Damaged, Unavailable
 from protocol.ids import JobId, MatterId, new_job_id
 from worker.jobs import Clock, MakeId
 from worker.jobs.acts import Acts
+from worker.jobs.crowd import Crowd, Waiting
 from worker.jobs.keeper import Keeper
 from worker.jobs.rows import JobRow
 from worker.jobs.sql_store import Hook, SqlStore, load_statements
 
 T = TypeVar("T")
+Threads = tuple[ThreadPoolExecutor, ThreadPoolExecutor]
+"""One that writes, one that looks."""
 
 _APPLICATION_ID: Final = 0x53434A51  # "SCJQ": tells our file from any other SQLite file
 _VERSION: Final = 1
@@ -41,9 +45,38 @@ class SqliteStore(SqlStore):
         self._db = connection
         self._sql = statements()
         self._hook = hook
+        self._done: list[str] | None = None
+        """Transactions that wait for the commit they share; None outside `together`."""
+        self._lost = False
+        """Whether SQLite took a shared transaction back by itself, as when the disk is full."""
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """All transactions inside are committed at its end, with one sync, or none of them is.
+
+        A transaction that fails is taken back alone.
+        """
+        done: list[str] = []
+        self._done, self._lost = done, False
+        try:
+            yield
+            if self._lost:
+                raise sqlite3.OperationalError("the transaction was taken back")
+            if done:
+                self._db.execute("COMMIT")
+        finally:
+            self._done = None
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+        for name in done:
+            self._hook(f"{name}:after")
 
     @contextmanager
     def transaction(self, name: str) -> Iterator[None]:
+        if self._done is not None:
+            with self._part(self._done, name):
+                yield
+            return
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -55,6 +88,33 @@ class SqliteStore(SqlStore):
             raise
         self._hook(f"{name}:after")
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything read inside is of one moment."""
+        self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._db.execute("ROLLBACK")
+
+    @contextmanager
+    def _part(self, done: list[str], name: str) -> Iterator[None]:
+        if not self._db.in_transaction:
+            self._db.execute("BEGIN IMMEDIATE")
+        self._db.execute("SAVEPOINT part")
+        try:
+            yield
+            self._hook(f"{name}:before")
+            self._db.execute("RELEASE part")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK TO part")
+                self._db.execute("RELEASE part")
+            else:
+                self._lost = self._lost or bool(done)
+            raise
+        done.append(name)
+
     def jobs_of(self, matter: MatterId, most: int | None) -> list[JobRow]:
         return self._all(JobRow, "jobs_of", matter=matter, most=-1 if most is None else most)
 
@@ -63,7 +123,13 @@ class SqliteStore(SqlStore):
             self._db.executemany(self._sql[statement], [{"id": job} for job in jobs])
 
     def tidy(self) -> None:
-        """Moves the log into the file and cuts it to nothing; deleted bytes are zeroed there."""
+        """Moves the log into the file and cuts it to nothing; deleted bytes are zeroed there.
+
+        Raises:
+            NotTogether: A commit is still to come.
+        """
+        if self._done is not None:
+            raise NotTogether
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
@@ -73,15 +139,26 @@ class SqliteStore(SqlStore):
         return self._db.execute(self._sql[statement], values)
 
 
+MakeActs = Callable[[SqliteStore], Acts]
+
+
+class NotTogether(Exception):
+    """This act must have a commit of its own."""
+
+
 class DurableQueue(Keeper):
     """The queue a real worker uses. Made by `worker.jobs.open_queue`."""
 
-    def __init__(self, acts: Acts, store: SqliteStore, thread: ThreadPoolExecutor, lock: int):
+    def __init__(
+        self, lock: int, store: SqliteStore, window: SqliteStore, threads: Threads, make: MakeActs
+    ):
         super().__init__()
-        self._acts = acts
-        self._store = store
-        self._thread = thread
+        self._acts, self._looks = make(store), make(window)
+        self._store, self._window = store, window
+        self._thread, self._look_thread = threads
         self._lock: int | None = lock
+        self._crowd = Crowd(self._thread, self._work)
+        self._loop: asyncio.AbstractEventLoop
 
     @classmethod
     def open(
@@ -99,40 +176,83 @@ class DurableQueue(Keeper):
             Damaged: The file is not a job queue, or not one of this version.
         """
         lock = _lock(path)
-        thread = ThreadPoolExecutor(1, "jobs")
+        threads = ThreadPoolExecutor(1, "jobs"), ThreadPoolExecutor(1, "jobs-look")
         try:
             with _translated():
-                store = thread.submit(lambda: SqliteStore(_connect(path), hook)).result()
+                store, window = (
+                    thread.submit(lambda: SqliteStore(_connect(path), hook)).result()
+                    for thread in threads
+                )
         except BaseException:
-            thread.shutdown()
+            for thread in threads:
+                thread.shutdown()
             os.close(lock)
             raise
-        return cls(Acts(store, clock, make_id), store, thread, lock)
+        return cls(lock, store, window, threads, lambda of: Acts(of, clock, make_id))
 
     async def close(self) -> None:
         if self._lock is None:
             return
         lock, self._lock = self._lock, None
         loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._look_thread, self._window.close)
         await loop.run_in_executor(self._thread, self._store.close)
-        self._thread.shutdown()
+        for thread in (self._look_thread, self._thread):
+            thread.shutdown()
         os.close(lock)
 
     async def _do(self, act: Callable[[Acts], T]) -> T:
         if self._lock is None:
             raise ValueError("the queue is closed")
-        loop = asyncio.get_running_loop()
+        self._loop = asyncio.get_running_loop()
+        # A caller that is cancelled takes back an act that has not begun; one that has is finished.
+        return await asyncio.wrap_future(self._crowd.put(act))
+
+    async def _look(self, act: Callable[[Acts], T]) -> T:
+        if self._lock is None:
+            raise ValueError("the queue is closed")
 
         def run() -> T:
-            self._acts.rung.clear()
-            with _translated():
-                result = act(self._acts)
-            if self._acts.rung:
-                loop.call_soon_threadsafe(self._bells.ring, frozenset(self._acts.rung))
-            return result
+            with _translated(), self._window.snapshot():
+                return act(self._looks)
 
-        # A caller that is cancelled takes back an act that has not begun; one that has is finished.
-        return await loop.run_in_executor(self._thread, run)
+        return await asyncio.get_running_loop().run_in_executor(self._look_thread, run)
+
+    def _work(self, crowd: Sequence[Waiting[Acts]]) -> None:
+        """Carries acts out in the queue's thread, with one commit for several.
+
+        Where that fails as a whole, nothing of it is kept, and each has its own commit.
+        """
+        if len(crowd) > 1 and self._together(crowd):
+            return
+        for one in crowd:
+            self._acts.rung.clear()
+            self._carry_out(one)
+            self._ring()
+
+    def _together(self, crowd: Sequence[Waiting[Acts]]) -> bool:
+        self._acts.rung.clear()
+        try:
+            with self._store.together():
+                for one in crowd:
+                    self._carry_out(one)
+                    if isinstance(one.error, NotTogether):
+                        raise one.error
+        except (sqlite3.Error, NotTogether):
+            return False
+        self._ring()
+        return True
+
+    def _carry_out(self, one: Waiting[Acts]) -> None:
+        before = set(self._acts.rung)
+        one.carry_out(self._acts)
+        if one.error is not None:
+            self._acts.rung.intersection_update(before)
+            one.error = _as_ours(one.error)
+
+    def _ring(self) -> None:
+        if self._acts.rung:
+            self._loop.call_soon_threadsafe(self._bells.ring, frozenset(self._acts.rung))
 
 
 def statements() -> dict[str, str]:
@@ -186,10 +306,21 @@ def _translated() -> Iterator[None]:
     """Errors of SQLite and of the file system as ours; their texts are not passed on."""
     try:
         yield
-    except (sqlite3.OperationalError, OSError) as error:
-        raise Unavailable(
+    except (sqlite3.Error, OSError) as error:
+        raise _as_ours(error) from error
+
+
+def _as_ours(error: BaseException) -> BaseException:
+    """The same error in our words where it is a foreign one."""
+    ours: AppError
+    if isinstance(error, sqlite3.OperationalError | OSError):
+        ours = Unavailable(
             "the job queue's file cannot be used right now",
             next_step="look at free space and rights of the state folder",
-        ) from error
-    except sqlite3.Error as error:
-        raise Damaged("the job queue's file is damaged", next_step="run doctor") from error
+        )
+    elif isinstance(error, sqlite3.Error):
+        ours = Damaged("the job queue's file is damaged", next_step="run doctor")
+    else:
+        return error
+    ours.__cause__ = error
+    return ours

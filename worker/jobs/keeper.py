@@ -32,6 +32,10 @@ class Keeper(ABC):
     async def _do(self, act: Callable[[Acts], T]) -> T:
         """Runs one act and, once it is committed, rings the bells it left."""
 
+    async def _look(self, act: Callable[[Acts], T]) -> T:
+        """Runs one act that changes nothing."""
+        return await self._do(act)
+
     @abstractmethod
     async def close(self) -> None: ...
 
@@ -42,20 +46,20 @@ class Keeper(ABC):
         return await self._do(lambda acts: acts.stop(job))
 
     async def job(self, job: JobId) -> Job:
-        return await self._do(lambda acts: acts.job(job))
+        return await self._look(lambda acts: acts.job(job))
 
     async def jobs(self, matter: MatterId, most: int = 50) -> tuple[Job, ...]:
-        return await self._do(lambda acts: acts.jobs(matter, most))
+        return await self._look(lambda acts: acts.jobs(matter, most))
 
     async def events_since(self, job: JobId, after: int) -> tuple[Event, ...]:
-        events, _ = await self._do(lambda acts: acts.events(job, after))
+        events, _ = await self._look(lambda acts: acts.events(job, after))
         return events
 
     async def wait_event(self, job: JobId, after: int) -> tuple[Event, ...]:
         with self._bells.listen(events_topic(job)) as bell:
             while True:
                 bell.clear()
-                events, more = await self._do(lambda acts: acts.events(job, after))
+                events, more = await self._look(lambda acts: acts.events(job, after))
                 if events or not more:
                     return events
                 await bell.wait()
@@ -67,7 +71,7 @@ class Keeper(ABC):
         with self._bells.listen(board_topic(board)) as bell:
             while True:
                 bell.clear()
-                if await self._do(lambda acts: acts.claimable(board)):
+                if await self._look(lambda acts: acts.claimable(board)):
                     return
                 await bell.wait()
 
@@ -79,14 +83,14 @@ class Keeper(ABC):
             while True:
                 bell.clear()
                 try:
-                    if await self._do(lambda acts: acts.stop_asked(lease)):
+                    if await self._look(lambda acts: acts.stop_asked(lease)):
                         return
                 except LeaseLost:
                     return
                 await bell.wait()
 
     async def remembered(self, job: JobId, name: str) -> dict[str, Any] | None:
-        return await self._do(lambda acts: acts.remembered(job, name))
+        return await self._look(lambda acts: acts.remembered(job, name))
 
     async def step(self, lease: Lease, name: str, value: StepValue) -> None:
         await self._do(lambda acts: acts.step(lease, name, value))
@@ -123,7 +127,7 @@ class Keeper(ABC):
         return await self._do(lambda acts: acts.move(board, to, kinds))
 
     async def boards(self) -> tuple[BoardInfo, ...]:
-        return await self._do(lambda acts: acts.boards())
+        return await self._look(lambda acts: acts.boards())
 
     async def sweep(self, before: dt.datetime, *, keep: frozenset[MatterId] = frozenset()) -> int:
         return await self._do(lambda acts: acts.sweep(before, keep))

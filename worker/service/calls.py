@@ -86,10 +86,10 @@ class Calls:
             raise BadRequest("events are numbered from 1; 0 means from the start")
         try:
             await self._allow(who, call)
+            matter = await self._matter(request)  # a job stays in its matter
+            assert matter is not None  # else _allow had raised
             while batch := await self._handlers.events.wait_event(request.job, after):
-                await self._allow(who, call)
-                matter = await self._matter(request)
-                assert matter is not None  # else _allow had raised
+                self._ruling(who, call, matter)
                 for event in batch:
                     yield await self._joined(event, matter)
                     after = event.seq
@@ -108,9 +108,13 @@ class Calls:
             return event  # the words are gone (a conversation was forgotten); the event is not
 
     async def _allow(self, who: Identity, call: Call) -> tuple[Identity, Ruling]:
+        return self._ruling(who, call, await self._matter(call.request))
+
+    def _ruling(
+        self, who: Identity, call: Call, matter: MatterId | None
+    ) -> tuple[Identity, Ruling]:
         if call.acting_for is not None:
             who = msgspec.structs.replace(who, acting_for=call.acting_for)
-        matter = await self._matter(call.request)
         action = ACTION_OF.get(type(call.request))
         ruling = access.decide(self._registry.current(), who, action, matter, now=self._now())
         refusal = ruling.refusal()
