@@ -277,12 +277,11 @@ _KOREAN: Final = Picture(
     replies=(3,),
     language="ko",
 )
-_HELP: Final = Picture(name="help", width=0, height=0, keys=("f1",), waits_for=("Ctrl+Q",))
 
 PICTURES: Final = tuple(
     _at(width, height, of)
     for width, height, several in (
-        (80, 36, (_REPLY, _FINDINGS, _SOURCE, _DIFFERENCE, _QUEUE, _BOARDS, _KOREAN, _HELP)),
+        (80, 36, (_REPLY, _FINDINGS, _SOURCE, _DIFFERENCE, _QUEUE, _BOARDS, _KOREAN)),
         (120, 36, (_REPLY, _FINDINGS, _SOURCE, _DIFFERENCE, _QUEUE, _BOARDS, _KOREAN)),
         (200, 44, (_REPLY, _FINDINGS, _SOURCE, _DIFFERENCE, _QUEUE, _BOARDS, _KOREAN)),
     )

@@ -1,4 +1,4 @@
-"""Acts that came together share one commit; each still has its own outcome, and none is half done."""
+"""Acts that came together share one commit; each has its own outcome, none is half done."""
 
 from __future__ import annotations
 
