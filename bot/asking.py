@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.conversation import Conversation
-from bot.documents import chosen
+from bot.documents import chosen, has_filter, named_or_filtered
 from bot.misuse import Misuse
 from bot.slash import COLUMNS, EXTRACTS, Typed, needed, own_columns
 from protocol.errors import NotFound
@@ -45,11 +45,12 @@ async def find(talk: Conversation, typed: Typed) -> None:
 
 async def summarize(talk: Conversation, typed: Typed) -> None:
     """A summary of the documents named, or of all."""
-    documents = await chosen(talk, typed.rest)
+    documents, only = await named_or_filtered(talk, typed.rest)
     request = Summarize(
         matter=talk.bound(),
         key=talk.new_key(),
-        documents=tuple(document.id for document in documents),
+        documents=documents,
+        only=only,
         conversation=talk.thread,
     )
     await _work(talk, request, typed)
@@ -62,16 +63,19 @@ async def extract(talk: Conversation, typed: Typed) -> None:
         what, (columns, named) = COLUMNS, own
     else:
         what, _, named = typed.rest.partition(" ")
+        if has_filter(what):  # "/extract in:Lease.pdf" means everything in it
+            what, named = "all", typed.rest
         what = what.casefold() or "all"
     if not (columns if what == COLUMNS else what in EXTRACTS):
         raise Misuse("what_extract")
-    documents = await chosen(talk, named)
+    documents, only = await named_or_filtered(talk, named)
     request = Extract(
         matter=talk.bound(),
         what=what,
         columns=columns,
         key=talk.new_key(),
-        documents=tuple(document.id for document in documents),
+        documents=documents,
+        only=only,
         conversation=talk.thread,
     )
     await _work(talk, request, typed)
@@ -79,11 +83,12 @@ async def extract(talk: Conversation, typed: Typed) -> None:
 
 async def chronology(talk: Conversation, typed: Typed) -> None:
     """Everything the record dates, in order."""
-    documents = await chosen(talk, typed.rest)
+    documents, only = await named_or_filtered(talk, typed.rest)
     request = Chronology(
         matter=talk.bound(),
         key=talk.new_key(),
-        documents=tuple(document.id for document in documents),
+        documents=documents,
+        only=only,
         conversation=talk.thread,
     )
     await _work(talk, request, typed)

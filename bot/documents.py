@@ -7,6 +7,8 @@ from pathlib import PurePosixPath
 
 from bot.conversation import Conversation
 from bot.misuse import Misuse
+from protocol.filters import FILTER_WORDS
+from protocol.ids import DocumentId
 from protocol.jobs import Documents, ListDocuments
 from protocol.record import DocumentInfo
 
@@ -18,6 +20,23 @@ async def listed(talk: Conversation) -> tuple[DocumentInfo, ...]:
         assert isinstance(result, Documents)
         talk.documents = result.documents
     return talk.documents
+
+
+def has_filter(text: str) -> bool:
+    """Whether a text holds a filter (``in:``, ``from:``, ...), which the worker reads."""
+    words = (word.casefold().partition(":") for word in text.split())
+    return any(colon and rest and key in FILTER_WORDS for key, colon, rest in words)
+
+
+async def named_or_filtered(talk: Conversation, rest: str) -> tuple[tuple[DocumentId, ...], str]:
+    """The documents that a line names, or the filters it holds instead, for the worker to read.
+
+    Raises:
+        Misuse: A name fits no document, or more than one.
+    """
+    if has_filter(rest):
+        return (), rest.strip()
+    return tuple(document.id for document in await chosen(talk, rest)), ""
 
 
 async def chosen(talk: Conversation, named: str) -> list[DocumentInfo]:

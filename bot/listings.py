@@ -106,7 +106,7 @@ def commands(look: Look) -> list[Block]:
     for name in Name:
         head = Piece(f"/{name:<11}", Tone.STRONG, whole=True)
         blocks.append(paragraph(head, Piece(look.words(f"help.{name}")), indent=3, hang=15))
-    return [*blocks, _faint("help.plain", look)]
+    return [*blocks, _faint("help.filters", look), _faint("help.plain", look)]
 
 
 def _title(key: str, look: Look) -> Block:

@@ -73,7 +73,10 @@ class Ask(_Request, frozen=True, kw_only=True, tag="ask"):
 
 
 class Find(_Request, frozen=True, kw_only=True, tag="find"):
-    """Passages that answer to words, a date, an amount, a name or a Bates label; no model."""
+    """Passages that answer to words, a date, an amount, a name or a Bates label; no model.
+
+    The text may hold filters (`protocol.filters`), as a question may.
+    """
 
     matter: MatterId
     text: str
@@ -87,6 +90,8 @@ class Summarize(_Request, frozen=True, kw_only=True, tag="summarize"):
     matter: MatterId
     key: str
     documents: tuple[DocumentId, ...] = ()
+    only: str = ""
+    """Filters of `protocol.filters`: ``from:2026-01 class:evidence``."""
     conversation: str = ""
 
 
@@ -100,6 +105,8 @@ class Extract(_Request, frozen=True, kw_only=True, tag="extract"):
     columns: tuple[str, ...] = ()
     """With ``what`` columns: their names, or ``@name`` for a list of the firm's."""
     documents: tuple[DocumentId, ...] = ()
+    only: str = ""
+    """Filters of `protocol.filters`: ``from:2026-01 class:evidence``."""
     conversation: str = ""
 
 
@@ -112,6 +119,8 @@ class Chronology(_Request, frozen=True, kw_only=True, tag="chronology"):
     matter: MatterId
     key: str
     documents: tuple[DocumentId, ...] = ()
+    only: str = ""
+    """Filters of `protocol.filters`: ``from:2026-01 class:evidence``."""
     conversation: str = ""
 
 
@@ -136,7 +145,7 @@ class WriteDraft(_Request, frozen=True, kw_only=True, tag="draft"):
     """facts, declaration, demand, or a form of the firm's own."""
     key: str
     about: str = ""
-    """The subject; none means every dated statement of the evidence."""
+    """The subject; none means every dated statement of the evidence. Filters may stand in it."""
     witness: str = ""
     """For a declaration: whose statements it may hold."""
     documents: tuple[DocumentId, ...] = ()

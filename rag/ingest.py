@@ -12,12 +12,15 @@ Word search works after step 2, so a matter can be asked before its vectors are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 
+from protocol.errors import NotFound
 from protocol.record import Ledger
 from rag.chunking import windows
 from rag.embedding import Embedder
@@ -42,6 +45,7 @@ def ingest(
     *,
     embedder: Embedder,
     folder: Path | None = None,
+    followed: Mapping[str, Path] = MappingProxyType({}),
     reader: Reader | None = None,
     on_progress: OnProgress = quiet,
 ) -> Ledger:
@@ -51,6 +55,8 @@ def ingest(
         matter: The open matter.
         embedder: Must be the model that made the matter's vectors so far.
         folder: Files to take in first; without it only what waits is done.
+        followed: Further folders by the name that stands before their files' names; one that is
+            not there now is passed over.
         reader: Reads the files; None reads them in a child process with bounds on time and memory,
             so that a hostile file cannot end this one.
         on_progress: Called between files and batches; an exception from it stops the run, and the
@@ -68,6 +74,9 @@ def ingest(
     apply_manifest(matter)
     if folder is not None:
         take_in(matter, folder, on_progress=on_progress)
+    for under, each in followed.items():
+        with suppress(NotFound):
+            take_in(matter, each, under=under, on_progress=on_progress)
     if reader is not None:
         read_waiting(matter, reader=reader, on_progress=on_progress)
     else:

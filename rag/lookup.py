@@ -22,6 +22,7 @@ from protocol.record import Coverage, DocumentInfo, Hit, Passage, Reading
 from protocol.spans import SourceSpan
 from rag import patterns
 from rag.coverage import coverage
+from rag.lookalikes import folded
 from rag.matters import OpenMatter
 from rag.retrieve import Filters, selection
 from rag.terms import terms
@@ -155,11 +156,15 @@ def _places(
     broken = "-\n" in text or "\u00ad" in text
     known = [(start, end) for name, start, end, _ in besides if name == document]
     found: dict[tuple[int, int], str] = {}
+    alike = folded(text)
     for why, make in tests:
         for pattern in _forms(make(broken), text):
             for match in pattern.finditer(text):
                 if not any(start <= match.start() < end for start, end in known):
                     found.setdefault(match.span(), why)
+            for match in pattern.finditer(alike) if alike is not text else ():
+                if not any(start <= match.start() < end for start, end in known):
+                    found.setdefault(match.span(), f"{why}, in letters that only look like them")
     return [(document, *span, why) for span, why in sorted(found.items())]
 
 

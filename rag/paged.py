@@ -25,6 +25,8 @@ class FindingKind(StrEnum):
     """Words that still stand under a drawn box that was meant to remove them."""
     HIDDEN_SHEET = "hidden_sheet"
     """A sheet, row or column of a workbook that is switched off."""
+    LOOKALIKE = "lookalike"
+    """A word some of whose letters are of another script; it stays in the text."""
     NAME_TRICK = "name_trick"
     """A file name that shows as something it is not, or that reads as an order."""
 

@@ -67,6 +67,11 @@ class Filters:
     undated: bool = False
     """Whether a filter by date lets through documents of which the day is not known."""
 
+    @property
+    def names_papers(self) -> bool:
+        """Whether it says which papers are meant, so that the lawyers' own may be among them."""
+        return bool(self.documents or self.classes or self.names)
+
 
 def retrieve(
     matter: OpenMatter,
@@ -85,8 +90,8 @@ def retrieve(
         question: As the person wrote it.
         embedder: The model that made the matter's vectors; None searches by words only.
         top_k: Passages wanted; fewer come when fewer fit.
-        filters: Where to look; when None the lawyers' own papers are left out, unless the question
-            names one or there is nothing else.
+        filters: Where to look. Unless it names papers or their class, the lawyers' own are left
+            out; they stay where the question names one or there is nothing else.
         rewriter: Adds searches; the bundled list of clauses when None and there is an embedder.
         reranker: Looks at the first passages again; none when None.
 
@@ -101,7 +106,7 @@ def retrieve(
         matter.store.claim_embedder(embedder.identity)
         rewriter = rewriter or bundled(embedder)
     plan = route(matter.store, question, among=allowed)
-    if filters is None and not plan.documents:
+    if not (filters and filters.names_papers) and not plan.documents:
         allowed = _without_own_papers(matter, allowed)
         plan = route(matter.store, question, among=allowed)
     added = rewriter.searches(plan.asked) if rewriter is not None else ()

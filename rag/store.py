@@ -78,6 +78,8 @@ class Store:
                 self._db.execute(f"PRAGMA {pragma}")
             if new or not self._has_tables():
                 self._create()
+            for statement in _split_statements(statements()["additions"]):
+                self._db.execute(statement)
         except sqlite3.DatabaseError as error:
             raise Damaged("the matter's record cannot be opened") from error
         if self.meta("schema") != SCHEMA_VERSION:

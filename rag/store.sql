@@ -152,6 +152,20 @@ CREATE TABLE cards (
   document TEXT NOT NULL UNIQUE
 );
 
+-- name: additions
+-- Tables that came later; made in a record of before when it is opened. From which folder a file came
+-- under which name there, and the name it has in the ledger; then the hashes of files that were
+-- removed for good, which are not taken in again.
+CREATE TABLE IF NOT EXISTS came_from (
+  folder TEXT NOT NULL,
+  given  TEXT NOT NULL,
+  name   TEXT NOT NULL,
+  PRIMARY KEY (folder, given)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS removed (
+  sha256 TEXT PRIMARY KEY
+) WITHOUT ROWID;
+
 -- name: put_file
 INSERT INTO files (name, original_sha256, size_bytes, mtime_ns, state)
 VALUES (:name, :original_sha256, :size_bytes, :mtime_ns, 'pending')

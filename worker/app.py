@@ -53,6 +53,7 @@ from worker.boxes import LEND
 from worker.clock import utc_now
 from worker.config import Settings
 from worker.engine import State
+from worker.following import Following
 from worker.handlers import Office
 from worker.handlers.decide import Gate
 from worker.handlers.edit import Edits
@@ -130,6 +131,7 @@ class App:
         self._boxes: Boxes
         self._queue: JobQueue | None = None
         self._guard: Guard | None = None
+        self._following: Following | None = None
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[App]:
@@ -194,6 +196,11 @@ class App:
             self._starts.append(asyncio.create_task(self._sweep(queue)))
             watching = closing.watch(settings.state, queue, runner, shelf)
             self._starts.append(asyncio.create_task(watching))
+            placing = Placing(Router(settings), queue, boxes.out)
+            following = self._following = Following(
+                matters_folder(settings), shelf, queue, registry, Handled(office, placing).submit
+            )
+            self._starts.append(asyncio.create_task(following.run()))
             stack.push_async_callback(guard.close)
             await guard.start(runner.give_back)
             await runner.start()
@@ -325,6 +332,8 @@ class App:
                 proof = await self._proofs[name].give()
                 state, detail = proof if proof[0] != "ok" or state == "ok" else (state, detail)
             parts[f"board {name}"] = (state, detail)
+        if self._following is not None and (followed := self._following.health()):
+            parts["folders"] = followed
         if self._queue is not None:
             for info in await self._queue.boards():
                 state = "degraded" if info.paused else "ok"

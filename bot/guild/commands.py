@@ -25,6 +25,8 @@ WHAT: Final = [_What(name=w, value=w) for w in ("dates", "amounts", "parties", "
 FORMS: Final = [_What(name=form, value=form) for form in ("md", "json")]
 PAPERS: Final = [_What(name=form, value=form) for form in ("facts", "declaration", "demand")]
 _QUESTION_CHARS: Final = 4000
+_Only = app_commands.Range[str, 1, 300]
+_ONLY: Final = "Where to look: from:2026-01 to:2026-03 in:NAME custodian:NAME class:evidence"
 _CHOICE_CHARS: Final = 100
 _CHOICES: Final = 25
 
@@ -170,30 +172,39 @@ def _full(add: Add, counter: Counter) -> None:
 
     @add(name="summarize", description="A summary of a document, or of the record")
     @app_commands.autocomplete(document=some_documents)
-    async def summarize(here: Here, document: str = "") -> None:
+    @app_commands.describe(only=_ONLY)
+    async def summarize(here: Here, document: str = "", only: _Only = "") -> None:
         key = f"discord-{here.id}"
-        await counter.serve(here, lambda grant: orders.summarize(counter, grant, key, document))
+        await counter.serve(
+            here, lambda grant: orders.summarize(counter, grant, key, document, only)
+        )
 
     @add(name="extract", description="A table with places")
     @app_commands.choices(what=WHAT)
     @app_commands.autocomplete(document=some_documents)
+    @app_commands.describe(only=_ONLY)
     async def extract(
         here: Here,
         what: app_commands.Choice[str] | None = None,
         document: str = "",
         columns: app_commands.Range[str, 1, _QUESTION_CHARS] = "",
+        only: _Only = "",
     ) -> None:
         key = f"discord-{here.id}"
         kind = what.value if what is not None else "all"
         await counter.serve(
-            here, lambda grant: orders.extract(counter, grant, key, kind, document, columns)
+            here,
+            lambda grant: orders.extract(counter, grant, key, kind, document, columns, only),
         )
 
     @add(name="chronology", description="What a document dates, or the record, in order")
     @app_commands.autocomplete(document=some_documents)
-    async def chronology(here: Here, document: str = "") -> None:
+    @app_commands.describe(only=_ONLY)
+    async def chronology(here: Here, document: str = "", only: _Only = "") -> None:
         key = f"discord-{here.id}"
-        await counter.serve(here, lambda grant: orders.chronology(counter, grant, key, document))
+        await counter.serve(
+            here, lambda grant: orders.chronology(counter, grant, key, document, only)
+        )
 
     @add(name="draft", description="A paper in a form, its facts quoted and cited")
     @app_commands.choices(form=PAPERS)

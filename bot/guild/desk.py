@@ -39,7 +39,7 @@ from protocol.jobs import (
     WorkRequest,
 )
 
-_WORDS: Final = ("question", "text", "about", "witness")
+_WORDS: Final = ("question", "text", "about", "witness", "only")
 """The fields of requests that hold words; all others are ids and choices."""
 _AGAIN_S: Final = 5.0
 """Wait before a delivery is tried again after an error that may pass."""

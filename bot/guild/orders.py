@@ -49,18 +49,30 @@ async def find(counter: Counter, grant: Grant, words: str, key: str) -> Answerin
     return await counter.taken(Find(matter=grant.bound.matter, text=words, key=key), grant)
 
 
-async def summarize(counter: Counter, grant: Grant, key: str, document: str = "") -> Answering:
-    """A summary of a document, or of all."""
-    request = Summarize(matter=grant.bound.matter, key=key, documents=_named(document))
+async def summarize(
+    counter: Counter, grant: Grant, key: str, document: str = "", only: str = ""
+) -> Answering:
+    """A summary of a document, or of all; filters are words, so for full channels only."""
+    _filters_may_pass(counter, grant, only)
+    request = Summarize(
+        matter=grant.bound.matter, key=key, documents=_named(document), only=only.strip()
+    )
     return await counter.taken(request, grant)
 
 
 async def extract(
-    counter: Counter, grant: Grant, key: str, what: str, document: str = "", columns: str = ""
+    counter: Counter,
+    grant: Grant,
+    key: str,
+    what: str,
+    document: str = "",
+    columns: str = "",
+    only: str = "",
 ) -> Answering:
     """A table of dates, amounts, parties or facts; in full channels of columns of one's own."""
     if columns:
         counter.words_may_pass(grant)
+    _filters_may_pass(counter, grant, only)
     named = listed_columns(columns)
     request = Extract(
         matter=grant.bound.matter,
@@ -68,13 +80,19 @@ async def extract(
         columns=named,
         key=key,
         documents=_named(document),
+        only=only.strip(),
     )
     return await counter.taken(request, grant)
 
 
-async def chronology(counter: Counter, grant: Grant, key: str, document: str = "") -> Answering:
+async def chronology(
+    counter: Counter, grant: Grant, key: str, document: str = "", only: str = ""
+) -> Answering:
     """Everything the record dates, in order."""
-    request = Chronology(matter=grant.bound.matter, key=key, documents=_named(document))
+    _filters_may_pass(counter, grant, only)
+    request = Chronology(
+        matter=grant.bound.matter, key=key, documents=_named(document), only=only.strip()
+    )
     return await counter.taken(request, grant)
 
 
@@ -177,6 +195,11 @@ async def _again_with_words(counter: Counter, grant: Grant, job: JobId, key: str
 
 def _talk(grant: Grant) -> str:
     return f"discord-{grant.bound.channel}"
+
+
+def _filters_may_pass(counter: Counter, grant: Grant, only: str) -> None:
+    if only.strip():
+        counter.words_may_pass(grant)
 
 
 def _named(document: str) -> tuple[DocumentId, ...]:

@@ -20,7 +20,7 @@ from rag.loaders.archive import printable
 from rag.loaders.hidden import without_unseen
 from rag.loaders.options import LoadOptions
 from rag.loaders.parts import Draft, PageDraft, Part, Unread
-from rag.loaders.textual import decode, unix_lines
+from rag.loaders.textual import as_stated, decode, unix_lines
 from rag.paged import PlaceKind
 
 _SHOWN = ("From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Date", "Subject")
@@ -41,7 +41,16 @@ class _Mail:
     attached: list[tuple[str, bytes]] = field(default_factory=list)
     unread: list[tuple[str, str]] = field(default_factory=list)
     """Attachments whose bytes cannot be had, and why."""
-    warnings: list[str] = field(default_factory=list)
+    warnings: dict[str, None] = field(default_factory=dict)
+    """Each once, in order."""
+    left: int = 0
+    """Parts that were not looked into."""
+    bodies: list[str] = field(default_factory=list)
+    """Parts of the body in plain text, before they are joined."""
+
+    def warn(self, words: str) -> None:
+        """Adds a warning once."""
+        self.warnings[words] = None
 
 
 def read_eml(data: bytes, name: str, options: LoadOptions) -> Draft:
@@ -52,6 +61,7 @@ def read_eml(data: bytes, name: str, options: LoadOptions) -> Draft:
         for value in message.get_all(key, []):
             mail.headers.append((key, _header(value)))
     _walk(message, mail, 0)
+    mail.text = "\n\n".join(filter(None, mail.bodies))
     if not mail.headers and not mail.text and not mail.markup and not mail.attached:
         raise Unread("the file has a message's suffix but neither headers nor a body")
     return _draft("eml", mail)
@@ -63,7 +73,7 @@ def _bytes(data: bytes, mail: _Mail) -> bytes:
         decoded = decode(data)
         if decoded is None:
             raise Unread("the message is stored in an encoding that is not known here")
-        mail.warnings.append(f"the message was stored as {decoded.encoding.upper()}")
+        mail.warn(f"the message was stored as {decoded.encoding.upper()}")
         # Its parts state an encoding that the file no longer has: all text is UTF-8 now.
         text = re.sub(r"(?i)(charset\s*=\s*\"?)[\w-]+", r"\1utf-8", decoded.text)
         return text.lstrip("\ufeff").encode("utf-8", "replace")
@@ -90,13 +100,17 @@ def _header(value: object) -> str:
 
 def _walk(message: Message, mail: _Mail, depth: int) -> None:
     if len(mail.attached) >= _MOST_PARTS or depth > 30:
-        mail.warnings.append("parts beyond the limit were not read")
+        mail.left += 1
         return
     kind = message.get_content_type()
     if kind == "message/rfc822":
         inner = message.get_payload()
         wrapped = inner[0] if isinstance(inner, list) and inner else None
-        data = wrapped.as_bytes() if isinstance(wrapped, Message) else _payload(message)
+        try:
+            data = wrapped.as_bytes() if isinstance(wrapped, Message) else _payload(message)
+        except RecursionError:
+            mail.unread.append(("message.eml", "messages lie inside each other too deeply"))
+            return
         subject = _header(wrapped.get("Subject") or "") if isinstance(wrapped, Message) else ""
         mail.attached.append((_file_name(message) or f"{subject or 'message'}.eml", data))
         return
@@ -108,7 +122,7 @@ def _walk(message: Message, mail: _Mail, depth: int) -> None:
     name = _file_name(message)
     away = message.get_content_disposition() == "attachment"
     if kind == "text/plain" and not away and not name:
-        mail.text = "\n\n".join(filter(None, [mail.text, _text(message, mail).strip("\n")]))
+        mail.bodies.append(_text(message, mail).strip("\n"))
     elif kind == "text/html" and not away and not name:
         mail.markup += _text(message, mail)
     else:
@@ -142,16 +156,16 @@ def _text(message: Message, mail: _Mail) -> str:
     data = _payload(message)
     stated = message.get_content_charset()
     if stated:
-        try:
-            return unix_lines(_mended(data, data.decode(stated), mail))
-        except (LookupError, UnicodeDecodeError):
-            mail.warnings.append("the encoding a part states does not fit its bytes")
+        text = as_stated(data, stated)
+        if text is not None:
+            return unix_lines(_mended(data, text, mail))
+        mail.warn("the encoding a part states does not fit its bytes")
     found = decode(data)
     if found is None:
-        mail.warnings.append("a part could not be decoded; broken characters show as \ufffd")
+        mail.warn("a part could not be decoded; broken characters show as \ufffd")
         return unix_lines(data.decode("utf-8", "replace"))
     if found.warning:
-        mail.warnings.append(found.warning)
+        mail.warn(found.warning)
     return unix_lines(found.text)
 
 
@@ -162,7 +176,7 @@ def _mended(data: bytes, text: str, mail: _Mail) -> str:
             mended = data.decode("utf-8")
         except UnicodeDecodeError:
             return text
-        mail.warnings.append("a part states a Western encoding but is UTF-8; read as UTF-8")
+        mail.warn("a part states a Western encoding but is UTF-8; read as UTF-8")
         return mended
     return text
 
@@ -190,9 +204,9 @@ def read_msg(data: bytes, name: str, options: LoadOptions) -> Draft:
     except Exception as error:
         raise Unread(f"the Outlook message is damaged ({type(error).__name__})") from error
     if not mail.text.strip() and not mail.markup.strip():
-        mail.warnings.append("the message's body is empty, or stored as RTF only and not read")
+        mail.warn("the message's body is empty, or stored as RTF only and not read")
     if not any(key == "Date" for key, _ in mail.headers):
-        mail.warnings.append("the message states no date on which it was sent")
+        mail.warn("the message states no date on which it was sent")
     if not mail.headers and not mail.text and not mail.markup:
         raise Unread("the Outlook message holds neither headers nor a body")
     return _draft("msg", mail)
@@ -242,6 +256,7 @@ def _draft(kind: str, mail: _Mail) -> Draft:
             draft.parts.append(Part(name=name, data=b"", parent_at=at, problem=problem))
     subject = next((value for key, value in mail.headers if key == "Subject"), "")
     draft.title = subject
+    draft.unread_parts = mail.left
     for warning in mail.warnings:
         draft.warn(warning)
     return draft
@@ -261,5 +276,5 @@ def _with_markup(body: str, mail: _Mail, page: PageDraft, start: int) -> str:
         page.find(found.kind, start, f"in the HTML form of the message: {found.reason}", found.text)
     words, others = set(_WORDS.findall(body.lower())), set(_WORDS.findall(shown.text.lower()))
     if len(others - words) > max(5, len(others) // 5):
-        mail.warnings.append("the text and the HTML form of this message differ; the text was read")
+        mail.warn("the text and the HTML form of this message differ; the text was read")
     return without_unseen(body, page, start)

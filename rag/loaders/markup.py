@@ -1,7 +1,7 @@
 """HTML: the words a browser would show, line by line; what it would not show is a finding.
 
-Styles are read from the elements themselves and from simple rules (tag, class, id) of the page's
-own style sheets. Nothing is fetched and no script runs, so words made by scripts are not seen.
+Styles are read from the elements themselves and from the page's own sheets (`styles`, `unseen`).
+Nothing is fetched and no script runs, so words made by scripts are not seen.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from rag.loaders import second
 from rag.loaders.hidden import without_unseen
 from rag.loaders.options import LoadOptions
 from rag.loaders.parts import Draft, PageDraft, Unread
-from rag.loaders.textual import decode
+from rag.loaders.styles import Sheets, Style, TooMuchStyle, declared
+from rag.loaders.textual import as_stated, decode
+from rag.loaders.unseen import DOUBT, Seen, judged
 from rag.paged import FindingKind, PlaceKind
 
 _BLOCKS = frozenset(
@@ -26,23 +28,45 @@ _BLOCKS = frozenset(
     " pre section summary table tbody tfoot thead tr ul".split()
 )
 _NEVER = frozenset("script style template noscript head title meta link object svg math".split())
+_NAMED = frozenset("p li h1 h2 h3 h4 h5 h6".split())
 _NEVER_CLOSED = _NEVER - {"link", "meta"}
-_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
-_SIMPLE = re.compile(r"^(?P<tag>[a-z][a-z0-9]*)?(?P<more>(?:[.#][\w-]+)*)$", re.IGNORECASE)
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w-]{2,30})", re.IGNORECASE)
+_LONG_TAG = re.compile(r"<[a-zA-Z][^<>]{20000,}")
+_ATTRIBUTE = re.compile(r"\s[\w:-]+\s*=")
+_MOST_ATTRIBUTES = 2_000
+"""The library needs the square of their number."""
 _MOST_DEPTH = 500
 _TOO_DEEP = "the HTML is nested more deeply than is read"
-_WHITE = {"white", "#fff", "#ffffff", "rgb(255,255,255)"}
-
-Style = dict[str, str]
+_TOO_STYLED = (
+    "the style sheets of this HTML are too large to follow, so hidden words cannot be told"
+)
+_ELSEWHERE = "the page asks for style sheets that are kept elsewhere; what they hide cannot be seen"
 
 
 @dataclass(kw_only=True)
 class _State:
+    """What is being written: pieces of the page's text, and what is known about it."""
+
     page: PageDraft
-    rules: list[tuple[re.Match[str], Style]] = field(default_factory=list)
+    sheets: Sheets
+    pieces: list[str] = field(default_factory=list)
+    length: int = 0
+    last: str = ""
+    """The character before; empty at the start."""
     gap: bool = False
     """Whether white space is due before the next word."""
+    doubt: bool = False
+
+    def put(self, text: str) -> None:
+        """Adds to the text."""
+        if text:
+            self.pieces.append(text)
+            self.length += len(text)
+            self.last = text[-1]
+
+    def since(self, piece: int) -> str:
+        """The text from a piece on."""
+        return "".join(self.pieces[piece:])
 
 
 def read(data: bytes, name: str, options: LoadOptions) -> Draft:
@@ -52,11 +76,19 @@ def read(data: bytes, name: str, options: LoadOptions) -> Draft:
     page, title = page_of(text)
     draft.title = title
     draft.pages = [page]
+    if _asks_elsewhere(text):
+        draft.warn(_ELSEWHERE)
     return draft
+
+
+def _asks_elsewhere(text: str) -> bool:
+    return bool(re.search(r"(?i)<link\b[^>]{0,500}\bstylesheet\b|@import\b", text))
 
 
 def page_of(text: str) -> tuple[PageDraft, str]:
     """The shown words of an HTML text as one page, and its title. Raises `Unread`."""
+    if any(len(_ATTRIBUTE.findall(tag)) > _MOST_ATTRIBUTES for tag in _LONG_TAG.findall(text)):
+        raise Unread("an element of this HTML has more attributes than are read")
     try:
         parser = lxml.html.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True)
         root = lxml.html.document_fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text), parser=parser)
@@ -64,23 +96,29 @@ def page_of(text: str) -> tuple[PageDraft, str]:
         raise Unread("the HTML is damaged or empty") from error
     if any(error.type_name == "ERR_RESOURCE_LIMIT" for error in parser.error_log):
         raise Unread(_TOO_DEEP)  # the library stops there without a word
-    state = _State(page=PageDraft())
-    for sheet in root.iter("style"):
-        state.rules += _rules(sheet.text or "")
-    _walk(root, state, {}, "", 0)
+    state = _State(page=PageDraft(), sheets=Sheets())
+    try:
+        for sheet in root.iter("style"):
+            state.sheets.add(sheet.text or "")
+        _walk(root, state, Seen(), 0)
+    except TooMuchStyle as error:
+        raise Unread(_TOO_STYLED) from error
     titles = [element.text or "" for element in root.iter("title")]
-    state.page.text = state.page.text.rstrip("\n")
-    _count_again(text, state.page)
-    return state.page, " ".join(titles[0].split()) if titles else ""
+    page = state.page
+    page.text = state.since(0).rstrip("\n")
+    if state.doubt:
+        page.readers_disagree, page.reason = True, DOUBT
+    _count_again(text, page)
+    return page, " ".join(titles[0].split()) if titles else ""
 
 
 def _decoded(data: bytes, draft: Draft) -> str:
-    stated = _CHARSET.search(data[:4096])
-    if stated and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
-        try:
-            return data.decode(stated.group(1).decode("ascii"))
-        except (LookupError, UnicodeDecodeError):
-            draft.warn("the encoding the page states does not fit its bytes")
+    said = _CHARSET.search(data[:4096])
+    if said and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
+        text = as_stated(data, said.group(1).decode("ascii"))
+        if text is not None:
+            return text
+        draft.warn("the encoding the page states does not fit its bytes")
     decoded = decode(data)
     if decoded is None:
         raise Unread("the bytes are no text in an encoding known here")
@@ -89,114 +127,54 @@ def _decoded(data: bytes, draft: Draft) -> str:
     return decoded.text
 
 
-def _rules(sheet: str) -> list[tuple[re.Match[str], Style]]:
-    out = []
-    for selectors, body in _RULE.findall(re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL)):
-        for selector in selectors.split(","):
-            match = _SIMPLE.match(selector.strip())
-            if match and selector.strip():
-                out.append((match, _style(body)))
-    return out
-
-
-def _style(text: str) -> Style:
-    out = {}
-    for entry in text.split(";"):
-        key, colon, value = entry.partition(":")
-        if colon:
-            out[key.strip().lower()] = value.replace("!important", "").strip().lower()
-    return out
-
-
-def _of(element: Any, state: _State) -> Style:
+def _style_of(element: Any, state: _State) -> tuple[Style, list[Style]]:
+    """What is declared of an element, the strongest last, and what may be."""
+    if not element.attrib and not state.sheets.by_key:
+        return {}, []
     out: Style = {}
-    classes = (element.get("class") or "").split()
-    for match, style in state.rules:
-        tag, more = match.group("tag"), match.group("more") or ""
-        wanted = re.findall(r"([.#])([\w-]+)", more)
-        fits = (not tag or tag.lower() == element.tag) and all(
-            value in classes if mark == "." else value == element.get("id")
-            for mark, value in wanted
-        )
-        if fits:
-            out |= style
-    if element.get("color"):
-        out["color"] = element.get("color").lower()
-    if element.get("bgcolor"):
-        out["background-color"] = element.get("bgcolor").lower()
-    return out | _style(element.get("style") or "")
+    for key, name in (("color", "color"), ("text", "color"), ("bgcolor", "background-color")):
+        if element.get(key) and (key != "text" or element.tag == "body"):
+            out[name] = element.get(key).strip().lower()
+    ordinary, important, unsure = state.sheets.of(element)
+    own, own_important = declared(element.get("style") or "")
+    return out | ordinary | own | important | own_important, unsure
 
 
-def _hides(element: Any, style: Style, inherited: Style) -> str:
-    """Why a browser would not show this element's words; empty when it would."""
-    if element.get("hidden") is not None or style.get("display") == "none":
-        return "an element that is not displayed"
-    if style.get("visibility") in {"hidden", "collapse"} or style.get("opacity") in {"0", "0.0"}:
-        return "an element that is invisible"
-    if re.match(r"^0(?:\.0+)?(?:px|pt|em|rem|%)?$|^[01](?:px|pt)$", style.get("font-size", "")):
-        return "letters too small to be read"
-    if _away(style):
-        return "an element outside the page"
-    if style.get("max-height") in {"0", "0px"} or (
-        style.get("height") in {"0", "0px"} and style.get("overflow") == "hidden"
-    ):
-        return "an element without height"
-    color = style.get("color", inherited.get("color", "")).replace(" ", "")
-    paper = _paper(style) or _paper(inherited) or "white"
-    if color and (color == paper or (color in _WHITE and paper in _WHITE)):
-        return "letters in the colour of what lies behind them"
-    if color in {"transparent", "rgba(0,0,0,0)"}:
-        return "transparent letters"
-    return ""
-
-
-def _paper(style: Style) -> str:
-    return (style.get("background-color") or style.get("background", "")).replace(" ", "")
-
-
-def _away(style: Style) -> bool:
-    for key in ("left", "top", "text-indent", "margin-left"):
-        match = re.match(r"^-(\d+)(?:px|pt|em)?$", style.get(key, ""))
-        if match and int(match.group(1)) >= 500:
-            return True
-    return False
-
-
-def _walk(element: Any, state: _State, inherited: Style, tag: str, depth: int) -> None:
-    page = state.page
+def _walk(element: Any, state: _State, above: Seen, depth: int) -> None:
     tag = element.tag if isinstance(element.tag, str) else ""
     if not tag or tag in _NEVER:
         return
     if depth > _MOST_DEPTH:
         raise Unread(_TOO_DEEP)
-    style = _of(element, state)
-    reason = _hides(element, style, inherited)
-    if reason or (tag == "input" and element.get("type") == "hidden"):
+    page = state.page
+    style, unsure = _style_of(element, state)
+    verdict = judged(element, style, above, unsure)
+    state.doubt = state.doubt or verdict.doubt
+    hidden = verdict.hidden
+    if tag == "input" and element.get("type") == "hidden":
+        hidden = "an element that is not displayed"
+    if hidden:
         words = " ".join(element.text_content().split())
         if words:
-            page.find(FindingKind.HIDDEN_TEXT, len(page.text), reason, words)
+            page.find(FindingKind.HIDDEN_TEXT, state.length, hidden, words)
         return
-    kept = {
-        key: value
-        for key, value in (inherited | style).items()
-        if key in {"color", "background", "background-color"}
-    }
     block = tag in _BLOCKS
     if block or tag == "br":
         _line(state)
-    if tag in {"td", "th"} and page.text and not page.text.endswith("\n"):
-        page.text += "\t"
+    if tag in {"td", "th"} and state.last not in {"", "\n"}:
+        state.put("\t")
         state.gap = False
-    start = len(page.text)
+    start, piece = state.length, len(state.pieces)
     _words(element.text, state, tag == "pre")
     for child in element:
-        _walk(child, state, kept, tag, depth + 1)
+        _walk(child, state, verdict.inside, depth + 1)
         _words(child.tail, state, tag == "pre")
-    if tag in {"h1", "h2", "h3", "h4", "h5", "h6"} and page.text[start:].strip():
-        page.place(PlaceKind.HEADING, start, len(page.text), page.text[start:].strip())
-    if tag in {"p", "li"} and page.text[start:].strip():
-        page.paragraphs += 1
-        page.place(PlaceKind.PARAGRAPH, start, len(page.text), f"#{page.paragraphs}")
+    if tag in _NAMED and (inside := state.since(piece)).strip():
+        if tag in {"p", "li"}:
+            page.paragraphs += 1
+            page.place(PlaceKind.PARAGRAPH, start, state.length, f"#{page.paragraphs}")
+        else:
+            page.place(PlaceKind.HEADING, start, state.length, inside.strip())
     if block:
         _line(state)
 
@@ -204,25 +182,31 @@ def _walk(element: Any, state: _State, inherited: Style, tag: str, depth: int) -
 def _words(text: str | None, state: _State, verbatim: bool) -> None:
     if not text:
         return
-    page = state.page
     if verbatim:
-        page.text += without_unseen(text.replace("\r\n", "\n"), page, len(page.text))
+        state.put(without_unseen(text.replace("\r\n", "\n"), state.page, state.length))
         return
     if text[0].isspace():
         state.gap = True
     words = re.sub(r"[ \t\r\n\f]+", " ", text).strip(" ")
     if not words:
         return
-    if state.gap and page.text and not page.text.endswith(("\n", "\t", " ")):
-        page.text += " "
-    page.text += without_unseen(words, page, len(page.text))
+    if state.gap and state.last not in {"", "\n", "\t", " "}:
+        state.put(" ")
+    state.put(without_unseen(words, state.page, state.length))
     state.gap = text[-1].isspace()
 
 
 def _line(state: _State) -> None:
     state.gap = False
-    if state.page.text and not state.page.text.endswith("\n"):
-        state.page.text = state.page.text.rstrip(" ") + "\n"
+    if state.last in {"", "\n"}:
+        return
+    while state.pieces and state.pieces[-1].endswith(" "):
+        piece = state.pieces.pop()
+        bare = piece.rstrip(" ")
+        state.length -= len(piece) - len(bare)
+        if bare:
+            state.pieces.append(bare)
+    state.put("\n")
 
 
 class _Words(HTMLParser):

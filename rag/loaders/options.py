@@ -31,8 +31,8 @@ class LoadOptions:
     """Longest time for one run of an outside converter."""
     tool_bytes: int = 4 << 30
     """Most memory (address space) an outside converter may ask for."""
-    max_parts: int = 500
-    """Most attachments taken from one file; the rest is named in a warning."""
+    max_parts: int = 20_000
+    """Most files taken out of one file, at every depth together; the rest counts as unread."""
     on_page: Callable[[int, int], None] | None = field(default=None, compare=False)
     """Called after every page with how many are done and how many there are."""
 

@@ -88,6 +88,8 @@ class Draft:
     warnings: list[str] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
     """Files that came inside; ``parent_at`` counts from the start of the first page."""
+    unread_parts: int = 0
+    """How many further ones the loader did not take out."""
 
     @classmethod
     def unread(cls, kind: str, reason: str) -> Draft:

@@ -27,7 +27,11 @@ _MAX_PAGES = 50_000
 _MAX_PIXELS = 30_000_000
 """Of one picture of a page; a sheet of A3 at 300 dots per inch has 17 million."""
 _DEPTH = 6
-_MAX_OBJECTS = 200_000
+_MAX_OBJECTS = 400_000
+"""Of one page, over all its forms; a page of more is not read rather than read in part."""
+_MOST_TRIED = 200
+_MAX_DECODED = 200_000_000
+"""Dots of a picture that is decoded only to see whether it can be."""
 _MAX_SIDE = 50_000.0
 """Points; some seventeen metres."""
 _INVISIBLE = {3, 7}
@@ -177,8 +181,21 @@ class PdfPage:
         shapes: list[Shape] = []
         texts: dict[int, TextObject] = {}
         walk = (raw.FPDFPage_CountObjects, raw.FPDFPage_GetObject)
-        _collect(self._page.raw, walk, None, shapes, texts, 0)
+        _collect(self._page.raw, walk, None, shapes, texts, 0, [_MAX_OBJECTS])
         return shapes, texts
+
+    def has_undrawn_pictures(self) -> bool:
+        """Whether a picture on the page cannot be decoded, or is larger than is drawn."""
+        kinds = [raw.FPDF_PAGEOBJ_IMAGE]
+        for count, each in enumerate(self._page.get_objects(filter=kinds, max_depth=_DEPTH)):
+            try:
+                width, height = each.get_px_size()
+                if count >= _MOST_TRIED or width * height > _MAX_DECODED:
+                    return True
+                each.get_bitmap().close()
+            except pdfium.PdfiumError:
+                return True
+        return False
 
     @contextmanager
     def without(self, keys: list[int]) -> Iterator[None]:
@@ -318,10 +335,17 @@ def _collect(
     shapes: list[Shape],
     texts: dict[int, TextObject],
     depth: int,
+    budget: list[int],
 ) -> None:
-    """Walk the objects of a page or form; ``matrix`` places the form (None: as it is)."""
+    """Walk the objects of a page or form; ``matrix`` places the form (None: as it is).
+
+    ``budget`` holds how many objects may still be looked at, over all forms of the page.
+    """
     count, get = walk
     for index in range(min(max(0, count(holder)), _MAX_OBJECTS)):
+        budget[0] -= 1
+        if budget[0] < 0:
+            raise Unread("the page is drawn of more pieces than are looked through")
         handle = get(holder, index)
         kind = raw.FPDFPageObj_GetType(handle)
         order = len(shapes) + len(texts)
@@ -334,7 +358,7 @@ def _collect(
                 shapes.append(Shape(rect=rect, order=order, picture=False, color=color))
         elif kind == raw.FPDF_PAGEOBJ_FORM and depth < _DEPTH:
             inner = _matrix_of(handle) if matrix is None else _matrix_of(handle) @ matrix
-            _collect(handle, _IN_FORM, inner, shapes, texts, depth + 1)
+            _collect(handle, _IN_FORM, inner, shapes, texts, depth + 1, budget)
         elif kind in (raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_SHADING):
             rect = _bounds(handle, matrix)
             shapes.append(Shape(rect=rect, order=order, picture=True, color=(0, 0, 0)))

@@ -16,6 +16,8 @@ from rag.loaders.pdf_hidden import Cover, look_through
 from rag.loaders.pdf_margin import put_back
 from rag.paged import FindingKind, PlaceKind
 
+DARK = 64
+"""Mean brightness, 0 to 255, below which a page of one colour is no blank sheet of paper."""
 FEW_WORDS = 25
 """A page with fewer words than this (stamps left out) under a large picture is a scan."""
 LARGE = 0.4
@@ -95,7 +97,7 @@ def read_page(page: PdfPage, options: LoadOptions) -> PageDraft:
     else:
         made = PageDraft(text=mapped.text)
         if not page.chars.strip():
-            made.reason = "the page is blank"
+            made = _blank(page)
         if pictured >= LARGE:
             made.reason = f"pictures cover {pictured:.0%} of the page; words in them are not read"
         _note_hidden(page, mapped, cover, made)
@@ -159,8 +161,17 @@ def _something_drawn(page: PdfPage) -> bool:
 
 def _recognised(page: PdfPage, options: LoadOptions) -> PageDraft:
     if not _something_drawn(page):
-        return PageDraft(reason="the page is blank")
+        return _blank(page)
     return scan.page_of(page.picture(options.ocr_dpi / 72), options)
+
+
+def _blank(page: PdfPage) -> PageDraft:
+    """A page of one colour: blank, unless it is dark or a picture on it could not be drawn."""
+    if page.has_undrawn_pictures():
+        return PageDraft.unread("a picture on this page is damaged or too large to be drawn")
+    if float(page.pixels(0.1).mean()) < DARK:
+        return PageDraft.unread("the page is one dark area: nothing on it can be read")
+    return PageDraft(reason="the page is blank")
 
 
 def _layered(page: PdfPage, options: LoadOptions) -> PageDraft:

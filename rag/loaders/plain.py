@@ -11,6 +11,7 @@ from rag.loaders.parts import Draft, PageDraft, Unread
 from rag.loaders.textual import decode, unix_lines
 from rag.paged import PlaceKind
 
+MOST_PAGES = 100_000
 _HEADING = re.compile(r"^#{1,6}[ \t]+(?P<words>\S[^\n]*)$", re.MULTILINE)
 
 
@@ -25,6 +26,8 @@ def read(data: bytes, name: str, options: LoadOptions) -> Draft:
     text = unix_lines(decoded.text)
     if text.endswith("\f"):
         text = text[:-1]
+    if text.count("\f") >= MOST_PAGES:
+        raise Unread(f"the text has more than {MOST_PAGES:,} pages: split it")
     for part in text.split("\f") if "\f" in text else transcript.split(text):
         page = PageDraft()
         page.text = without_unseen(part, page)

@@ -59,22 +59,38 @@ def load(path: Path, *, name: str, options: LoadOptions) -> tuple[PagedText, ...
 def load_bytes(data: bytes, *, name: str, options: LoadOptions) -> tuple[PagedText, ...]:
     """The same for bytes that are in memory already (an attachment)."""
     out: list[PagedText] = []
-    room = MOST_INSIDE_BYTES
+    gaps: list[PagedText] = []
+    room, places = MOST_INSIDE_BYTES, options.max_parts
     waiting: list[tuple[Part, int | None, int]] = [
         (Part(name=name, data=data, parent_at=None), None, 0)
     ]
     while waiting:
         part, parent, depth = waiting.pop(0)
-        text, parts = _read(part, parent, depth, room, options)
+        text, parts, left = _read(part, parent, depth, room, places, options)
         room -= sum(len(inner.data) for inner in parts)
+        places -= len(parts)
         out.append(text)
-        waiting += [(inner, len(out) - 1, depth + 1) for inner in parts]
-    return tuple(out)
+        at = len(out) - 1
+        waiting += [(inner, at, depth + 1) for inner in parts]
+        if left is not None:
+            title = _left_name(part)
+            gaps.append(left.finish(name=title, original=b"", parent=at, parent_at=None))
+        if waiting:
+            options.done(len(out), len(out) + len(waiting))
+    return (*out, *gaps)  # last, so that the others keep their places and their ids
+
+
+def _left_name(part: Part) -> str:
+    return f"{PurePath(part.name).name} (files inside it)"
 
 
 def _read(
-    part: Part, parent: int | None, depth: int, room: int, options: LoadOptions
-) -> tuple[PagedText, tuple[Part, ...]]:
+    part: Part, parent: int | None, depth: int, room: int, places: int, options: LoadOptions
+) -> tuple[PagedText, tuple[Part, ...], Draft | None]:
+    """A file, the files inside it that are read in turn, and a document for those that are not.
+
+    What is left out must count as unread, or the coverage under a reply would call it read.
+    """
     kind = kind_of(part.data, part.name)
     try:
         if part.problem:
@@ -86,22 +102,24 @@ def _read(
         raise
     except Exception as error:  # a damaged file may break a library anywhere
         draft = Draft.unread(kind, f"the file is damaged ({type(error).__name__})")
-    kept = _within(draft.parts, depth, room, options)
-    if left := len(draft.parts) - len(kept):
+    kept = _within(draft.parts, depth, room, places)
+    unread = None
+    if left := len(draft.parts) - len(kept) + draft.unread_parts:
         why = "too deep inside other files" if depth >= MAX_DEPTH else "beyond the limit"
         draft.warn(f"{left} files inside this one were not read: {why}")
+        unread = Draft.unread(kind, f"{left} files inside were not read: {why}")
     draft.findings[:0] = names.findings(part.name)
     original = part.data if parent is not None else None
     text = draft.finish(name=part.name, original=original, parent=parent, parent_at=part.parent_at)
-    return text, tuple(kept)
+    return text, tuple(kept), unread
 
 
-def _within(parts: list[Part], depth: int, room: int, options: LoadOptions) -> list[Part]:
+def _within(parts: list[Part], depth: int, room: int, places: int) -> list[Part]:
     """The parts that are read: not too deep, not too many, not too large together."""
     if depth >= MAX_DEPTH:
         return []
     kept: list[Part] = []
-    for part in parts[: options.max_parts]:
+    for part in parts[:places]:
         room -= len(part.data)
         if room < 0:
             break

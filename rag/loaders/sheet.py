@@ -15,7 +15,7 @@ import warnings
 from typing import Any
 
 import openpyxl
-from openpyxl.utils import get_column_letter
+from openpyxl.styles.colors import COLOR_INDEX
 
 from rag.loaders import archive, second
 from rag.loaders.hidden import without_unseen
@@ -25,7 +25,12 @@ from rag.loaders.textual import decode, unix_lines
 from rag.paged import FindingKind, PlaceKind
 
 MOST_CELLS = 500_000
-_WHITE = {"FFFFFFFF", "00FFFFFF"}
+MOST_CHARS = 50_000_000
+_SEEN_POINTS = 1.0
+_SEEN_CHARS = 0.1
+"""Height of a row, and width of a column in characters, below which nothing of it is seen."""
+_EMPTY_FORMAT = re.compile(r"^(?:\[[^\]]*\])?(?:\s|\"\s*\")*;(?:\[[^\]]*\]|\s|\"\s*\"|;)*$")
+"""A number format all of whose parts show nothing: ";;;"."""
 
 
 def read_xlsx(data: bytes, name: str, options: LoadOptions) -> Draft:
@@ -75,8 +80,8 @@ def _count_again(data: bytes, draft: Draft) -> None:
 
 
 def _sheet(sheet: Any, formulas: Any, draft: Draft) -> PageDraft:
-    if (sheet.max_row or 0) * (sheet.max_column or 0) > MOST_CELLS:
-        draft.warn(f"a sheet has more than {MOST_CELLS:,} cells; cells with content were read")
+    if len(sheet._cells) > MOST_CELLS:
+        return PageDraft.unread(f"the sheet has more than {MOST_CELLS:,} cells: split it")
     if sheet.sheet_state != "visible":
         page = PageDraft.unread(
             "the sheet is hidden; its cells are no evidence until somebody looks"
@@ -86,21 +91,30 @@ def _sheet(sheet: Any, formulas: Any, draft: Draft) -> PageDraft:
         page.find(FindingKind.HIDDEN_SHEET, 0, f"a sheet that is {_state(sheet)}", words)
         return page
     page = PageDraft(label=sheet.title)
-    hidden_rows = {row for row, shape in sheet.row_dimensions.items() if shape.hidden}
+    hidden_rows = {
+        row
+        for row, shape in sheet.row_dimensions.items()
+        if shape.hidden or (shape.height is not None and shape.height < _SEEN_POINTS)
+    }
     hidden_columns = _hidden_columns(sheet)
-    row, kept_out = 0, 0
+    pieces: list[str] = []
+    row = length = 0
     for cell, text in _cells(sheet):
         why = _why_hidden(cell, hidden_rows, hidden_columns)
         if why:
-            page.find(FindingKind.HIDDEN_SHEET, len(page.text), f"{cell.coordinate}: {why}", text)
-            kept_out += 1
+            page.find(FindingKind.HIDDEN_SHEET, length, f"{cell.coordinate}: {why}", text)
             continue
         if row:
-            page.text += "\t" if cell.row == row else "\n"
+            pieces.append("\t" if cell.row == row else "\n")
+            length += 1
         row = cell.row
-        start = len(page.text)
-        page.text += without_unseen(text, page, start)
-        page.place(PlaceKind.CELL, start, len(page.text), f"{sheet.title}!{cell.coordinate}")
+        shows = without_unseen(text, page, length)
+        pieces.append(shows)
+        page.place(PlaceKind.CELL, length, length + len(shows), f"{sheet.title}!{cell.coordinate}")
+        length += len(shows)
+        if length > MOST_CHARS:
+            return PageDraft.unread(f"the sheet has more than {MOST_CHARS:,} characters: split it")
+    page.text = "".join(pieces)
     _say_uncalculated(sheet, formulas, draft)
     _comments(sheet, page)
     return page
@@ -113,7 +127,7 @@ def _state(sheet: Any) -> str:
 def _hidden_columns(sheet: Any) -> set[int]:
     out: set[int] = set()
     for shape in sheet.column_dimensions.values():
-        if shape.hidden:
+        if shape.hidden or (shape.customWidth and shape.width < _SEEN_CHARS):
             out.update(range(shape.min or 0, min(shape.max or 0, 20_000) + 1))
     return out
 
@@ -122,10 +136,14 @@ def _cells(sheet: Any) -> list[tuple[Any, str]]:
     """Cells with a value, row by row, and the value as text."""
     return [
         (cell, text)
-        for row in sheet.iter_rows()
-        for cell in row
+        for cell in _held(sheet)
         if cell.value is not None and (text := shown(cell.value, cell.number_format))
     ]
+
+
+def _held(sheet: Any) -> list[Any]:
+    """The cells that the file holds, row by row: a sheet of two cells may be as wide as any."""
+    return [sheet._cells[at] for at in sorted(sheet._cells)]
 
 
 def _why_hidden(cell: Any, rows: set[int], columns: set[int]) -> str:
@@ -133,13 +151,34 @@ def _why_hidden(cell: Any, rows: set[int], columns: set[int]) -> str:
         return "in a row that is hidden"
     if cell.column in columns:
         return "in a column that is hidden"
-    if cell.number_format == ";;;":
+    if _EMPTY_FORMAT.match(cell.number_format or ""):
         return "formatted to show nothing"
-    color = cell.font.color.rgb if cell.font and cell.font.color else None
-    fill = cell.fill.fill_type if cell.fill else None
-    if isinstance(color, str) and color in _WHITE and not fill:
-        return "white letters on white"
+    if cell.font is None:
+        return ""
+    if cell.font.sz is not None and cell.font.sz <= 1:
+        return "letters too small to be read"
+    letters = _hue(cell.font.color) or "000000"
+    paper = "FFFFFF"
+    if cell.fill is not None and cell.fill.fill_type == "solid":
+        paper = _hue(cell.fill.fgColor) or ""
+    elif cell.fill is not None and cell.fill.fill_type:
+        return ""  # a pattern: its letters may be seen
+    if letters == paper:
+        return "white letters on white" if paper == "FFFFFF" else "letters in their cell's colour"
     return ""
+
+
+def _hue(color: Any) -> str | None:
+    """A colour as six digits, where it is plain: by value, by index, or the theme's first two."""
+    if color is None:
+        return None
+    if color.type == "rgb" and isinstance(color.rgb, str):
+        return color.rgb[-6:].upper()
+    if color.type == "indexed" and 0 <= color.indexed < len(COLOR_INDEX):
+        return str(COLOR_INDEX[color.indexed])[-6:].upper()
+    if color.type == "theme" and color.theme in (0, 1) and not color.tint:
+        return "FFFFFF" if color.theme == 0 else "000000"
+    return f"theme {color.theme} {color.tint}" if color.type == "theme" else None
 
 
 def shown(value: object, number_format: str = "General") -> str:
@@ -179,8 +218,7 @@ def _number(value: int | float, number_format: str) -> str:
 def _say_uncalculated(sheet: Any, formulas: Any, draft: Draft) -> None:
     bare = [
         cell.coordinate
-        for row in formulas.iter_rows()
-        for cell in row
+        for cell in _held(formulas)
         if cell.data_type == "f" and sheet[cell.coordinate].value is None
     ]
     if bare:
@@ -190,12 +228,11 @@ def _say_uncalculated(sheet: Any, formulas: Any, draft: Draft) -> None:
 
 
 def _comments(sheet: Any, page: PageDraft) -> None:
-    for row in sheet.iter_rows():
-        for cell in row:
-            if cell.comment is not None:
-                text = " ".join(str(cell.comment.text).split())
-                label = f"{sheet.title}!{cell.coordinate}, {cell.comment.author or 'unknown'}"
-                page.add(f"[Comment on {cell.coordinate}: {text}]", PlaceKind.COMMENT, label)
+    for cell in _held(sheet):
+        if cell.comment is not None:
+            text = " ".join(str(cell.comment.text).split())
+            label = f"{sheet.title}!{cell.coordinate}, {cell.comment.author or 'unknown'}"
+            page.add(f"[Comment on {cell.coordinate}: {text}]", PlaceKind.COMMENT, label)
 
 
 def read_csv(data: bytes, name: str, options: LoadOptions) -> Draft:
@@ -231,7 +268,7 @@ def _addresses(page: PageDraft, separator: str, draft: Draft) -> None:
         while at < len(text) and text[at] not in (separator, "\n"):
             at += 1
         if text[start:at].strip():
-            page.place(PlaceKind.CELL, start, at, f"{get_column_letter(min(column, 18278))}{row}")
+            page.place(PlaceKind.CELL, start, at, f"{_letters(column)}{row}")
             count += 1
         if at < len(text) and text[at] == "\n":
             row, column = row + 1, 1
@@ -240,6 +277,15 @@ def _addresses(page: PageDraft, separator: str, draft: Draft) -> None:
         at += 1
     if count >= MOST_CELLS:
         draft.warn(f"only the first {MOST_CELLS:,} cells have addresses")
+
+
+def _letters(column: int) -> str:
+    """A column's letters, also beyond the last one that a workbook has."""
+    out = ""
+    while column > 0:
+        column, rest = divmod(column - 1, 26)
+        out = chr(ord("A") + rest) + out
+    return out
 
 
 def _end_of_quoted(text: str, at: int) -> int:

@@ -104,6 +104,26 @@ def _binary(text: str) -> bool:
 _BROKEN = "some characters could not be decoded and show as \ufffd"
 
 
+_STATED = re.compile(
+    r"^(?:utf-?8|(?:us-)?ascii|iso-?8859-?\d{1,2}|latin-?\d|l1|(?:windows|cp)-?(?:125\d|8\d\d|9\d\d)"
+    r"|euc-?(?:kr|jp|cn)|ks_?c_?5601.{0,6}|uhc|johab|iso-?2022-?(?:kr|jp).{0,4}|shift[_-]?jis|sjis"
+    r"|gb2312|gbk|gb18030|hz.{0,9}|big5.{0,6}|koi8-?[ru]|mac[a-z_-]{2,12}|tis-?620)$",
+    re.IGNORECASE,
+)
+"""Encodings in which documents are written. Others that Python knows change words (escapes, codes
+of domain names) or would read a text that is plainly ASCII as something else."""
+
+
+def as_stated(data: bytes, encoding: str) -> str | None:
+    """The text in the encoding that a document states of itself; None where it cannot be that."""
+    if not _STATED.match(encoding.strip()):
+        return None
+    try:
+        return data.decode(encoding.strip())
+    except (LookupError, UnicodeError, ValueError):
+        return None
+
+
 def unix_lines(text: str) -> str:
     """Every line end as ``\\n``."""
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -15,7 +15,7 @@ from rag.embedding import HashEmbedder
 from rag.ingest import ingest
 from rag.matters import create
 from rag.reading import DirectReader
-from rag.watching import changes
+from rag.watching import changes, is_far
 
 
 def test_what_is_put_into_the_folder_is_taken_in(tmp_path: Path) -> None:
@@ -45,3 +45,34 @@ def test_what_is_put_into_the_folder_is_taken_in(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         next(changes(tmp_path / "nowhere", stop=threading.Event()))
+
+
+def test_a_network_drive_is_known_by_the_table_of_mounts(tmp_path: Path) -> None:
+    office = tmp_path / "office share"
+    office.mkdir()
+    whole = str(office.resolve()).replace(" ", "\\040")
+    table = tmp_path / "mountinfo"
+    table.write_text(
+        "21 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+        f"40 21 0:44 / {whole} rw,relatime shared:1 - cifs //server/share rw\nbroken line\n"
+    )
+    assert is_far(office, table)
+    assert is_far(office / "under", table)
+    assert not is_far(tmp_path, table)
+    assert not is_far(office, tmp_path / "none")
+
+
+def test_a_folder_may_be_followed_by_looking(tmp_path: Path) -> None:
+    stop = threading.Event()
+    timer = threading.Timer(60.0, stop.set)
+    timer.start()
+    seen = []
+    for count in changes(tmp_path, stop=stop, rest_ms=100, polling=True):
+        seen.append(count)
+        if count == 0:
+            (tmp_path / "second.txt").write_text("Added while watched.\n")
+        else:
+            stop.set()
+    timer.cancel()
+    assert seen[0] == 0
+    assert seen[-1] >= 1

@@ -20,6 +20,7 @@ from rag.reading import read_again
 from worker.audit import Journal
 from worker.clawback import claw_back, give_back
 from worker.cli import settings_of
+from worker.cli.marking import mark
 from worker.cli.matters import reviewer_of
 from worker.clock import utc_now
 from worker.config import Settings
@@ -31,7 +32,10 @@ _BY = click.option("--by", "name", required=True, help="The reviewer who orders 
 
 @click.group()
 def command() -> None:
-    """List a matter's papers, set one aside (clawback), admit one by hand."""
+    """List a matter's papers, mark them, set one aside (clawback), admit one by hand."""
+
+
+command.add_command(mark)
 
 
 @contextlib.contextmanager

@@ -21,9 +21,11 @@ from worker.app import open_embedder
 from worker.app_boxes import open_line
 from worker.audit import Journal, path_of
 from worker.cli import settings_of
+from worker.cli.following import start_following, unwatch, watch
 from worker.cli.travel import export_command, import_command
 from worker.clock import utc_now
 from worker.config import Settings
+from worker.followed import folders_of
 from worker.holds import hold_on, lift_from, put_on, refuse_if_held
 from worker.paths import audit_folder, matters_folder, registry_path
 from worker.quotation_index import make_missing
@@ -91,7 +93,8 @@ def read_folder(
                 total=progress.total,
             )
 
-        ledger = ingest(held, embedder=embedder, folder=folder, on_progress=say)
+        followed = folders_of(held.folder)
+        ledger = ingest(held, embedder=embedder, folder=folder, followed=followed, on_progress=say)
         make_missing(held)
         return ledger
 
@@ -111,15 +114,22 @@ def _code(value: str) -> MatterId:
     help="Files to copy in and read.",
 )
 @click.option("--user", "users", multiple=True, help="A user who is given the matter.")
+@click.option(
+    "--watch", "follow_it", is_flag=True, help="Follow the folder, in the name of the first user."
+)
 @click.pass_context
 def open_matter(
-    ctx: click.Context, title: str, folder: Path | None, users: tuple[str, ...]
+    ctx: click.Context, title: str, folder: Path | None, users: tuple[str, ...], follow_it: bool
 ) -> None:
     """Open a matter TITLE, copy files in, read them, and print its code."""
     settings = settings_of(ctx)
+    if follow_it and (folder is None or not users):
+        raise BadRequest("--watch wants --folder, and a --user in whose name its files come in")
     code = new_matter(settings, title, users)
+    if folder is not None and follow_it:
+        start_following(settings, code, folder, users[0])
     if folder is not None:
-        _told(read_folder(settings, code, folder, open_embedder(settings)))
+        _told(read_folder(settings, code, None if follow_it else folder, open_embedder(settings)))
     click.echo(code)
 
 
@@ -145,6 +155,8 @@ def _told(ledger: Ledger) -> None:
                 click.echo(f"  {row.name}: {row.reason}", err=True)
 
 
+command.add_command(watch)
+command.add_command(unwatch)
 command.add_command(export_command)
 command.add_command(import_command)
 
@@ -183,6 +195,8 @@ def show(ctx: click.Context, matter: str) -> None:
         f"read {covered.documents_read} of {covered.documents} documents,"
         f" {covered.pages_read} of {covered.pages} pages"
     )
+    for path in folders_of(matters_folder(settings) / _code(matter)).values():
+        click.echo(f"  follows {path}{'' if path.is_dir() else ' (not there now)'}")
     for one in covered.unread:
         click.echo(f"  {one.name}{', pages ' + one.pages if one.pages else ''}: {one.reason}")
 

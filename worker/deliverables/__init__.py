@@ -18,9 +18,11 @@ from protocol.errors import Unavailable
 from protocol.events import Found, Progress, Stage
 from protocol.ids import DocumentId
 from protocol.record import Coverage, DocumentClass, DocumentInfo, Hit
+from rag.coverage import coverage
 from rag.embedding import Embedder
 from rag.reranking import Reranker
 from rag.retrieve import retrieve
+from rag.scope import EVERYTHING, Scope, only_filters, parse
 from worker.config import Settings
 from worker.engine import Engine, PromptProgress
 from worker.engine.speeds import Eta, Speed
@@ -95,6 +97,38 @@ class Desk:
     """Who reads a reply once more; None where the writer's own model does."""
     helpers: tuple[Colleague, ...] = ()
     """Other boards on which parts of a long work may be done at the same time."""
+    scope: Scope = EVERYTHING
+    """What of the matter the request is about, by its filters."""
+
+    async def within(self, text: str) -> tuple[Desk, str]:
+        """The desk of a request with filters in its words, and the words without them.
+
+        Raises:
+            BadRequest: A filter cannot be kept.
+        """
+        scope = await asyncio.to_thread(parse, text, self.matter.record)
+        return replace(self, scope=scope), scope.words
+
+    async def covered(
+        self, searched: str, documents: Sequence[DocumentId] | None = None
+    ) -> Coverage:
+        """What was read of the record, or of the documents that a request named or filtered.
+
+        Args:
+            searched: What was looked through, in words.
+            documents: Those that were looked at where the request named some.
+        """
+        if self.scope.filters is not None:
+            searched = f"{self.scope.told}: {searched}"
+            documents = self.scope.documents if documents is None else documents
+        return await asyncio.to_thread(
+            coverage, self.matter.record, documents=documents, searched=searched
+        )
+
+    @property
+    def scope_notes(self) -> tuple[str, ...]:
+        """What stands beside a reply that was made of a part of the record."""
+        return (self.scope.note,) if self.scope.note else ()
 
     def at(self, colleague: Colleague) -> Desk:
         """The same desk at another board's engine."""
@@ -128,11 +162,17 @@ class Desk:
                     question,
                     embedder=self.embedder,
                     top_k=top_k,
+                    filters=self.scope.filters,
                     reranker=self.reranker,
                 )
             except Unavailable:
                 return await to_the_end(
-                    retrieve, self.matter.record, question, embedder=None, top_k=top_k
+                    retrieve,
+                    self.matter.record,
+                    question,
+                    embedder=None,
+                    top_k=top_k,
+                    filters=self.scope.filters,
                 )
 
     async def found(self, hits: Sequence[Hit]) -> None:
@@ -145,8 +185,11 @@ class Desk:
         return await self.matter.sentences(document)
 
     def chosen(self, documents: Sequence[DocumentId]) -> tuple[DocumentInfo, ...]:
-        """The named documents of the record, all of them when none is named."""
+        """The named documents of the record, all of them when none is named; within the filters."""
         every = self.matter.record.documents()
+        if self.scope.filters is not None:
+            inside = set(self.scope.documents)
+            every = [info for info in every if info.id in inside]
         if not documents:
             return tuple(every)
         named = set(documents)
@@ -165,10 +208,12 @@ class Desk:
             for info in self.chosen(documents)
             if info.document_class is not DocumentClass.MODEL_OUTPUT
         ]
+        filters = self.scope.filters
+        named = bool(documents) or bool(filters and filters.names_papers)
         told = [
             info
             for info in chosen
-            if documents or info.document_class is not DocumentClass.WORK_PRODUCT
+            if named or info.document_class is not DocumentClass.WORK_PRODUCT
         ]
         kept = [info.title for info in chosen if info not in told]
         closed = [info.title for info in told if info.privileged]
@@ -176,4 +221,12 @@ class Desk:
             f"Left out as the lawyers' own papers: {', '.join(kept)}." if kept else "",
             f"Made from what is marked as privileged: {', '.join(closed)}." if closed else "",
         )
-        return tuple(told), tuple(filter(None, notes))
+        return tuple(told), (*self.scope_notes, *filter(None, notes))
+
+    async def narrowed(self, only: str) -> Desk:
+        """The desk of a request that may bring filters besides the documents it names.
+
+        Raises:
+            BadRequest: A filter cannot be kept, or words stand beside the filters.
+        """
+        return replace(self, scope=await asyncio.to_thread(only_filters, only, self.matter.record))

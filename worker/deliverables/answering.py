@@ -8,7 +8,6 @@ the model is away the passages themselves are the reply, and one sentence says s
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from protocol.errors import Unavailable
 from protocol.events import Stage
 from protocol.jobs import Ask
 from protocol.record import Hit
-from rag.coverage import coverage
 from worker import prompts
 from worker.deliverables import Desk, Draft
 from worker.deliverables.looking import look_further
@@ -41,6 +39,7 @@ MODEL_AWAY: Final = (
 """What a reply says that was made without its model."""
 
 _NOTHING: Final = "The record as read does not say."
+_NOTHING_INSIDE: Final = "The documents searched do not say; the others were not searched."
 
 _OFFERED: Final = 16
 """Sentences a small model may order."""
@@ -64,12 +63,14 @@ async def make(desk: Desk, request: Ask) -> Draft:
     """
     await desk.stage(Stage.RETRIEVING)
     started = time.perf_counter()
+    desk, question = await desk.within(request.question)
+    line_asked, request = request.question, msgspec.structs.replace(request, question=question)
     hits = await desk.retrieve(request.question, desk.settings.passages)
     await desk.found(hits)
     scored = await best_sentences(desk, request.question, hits, most=_OFFERED)
     retrieving_ms = (time.perf_counter() - started) * 1000
     if not scored:
-        made = Composed(text=_NOTHING, how="code")
+        made = Composed(text=_nothing(desk), how="code")
     else:
         try:
             if desk.extractive:
@@ -78,15 +79,18 @@ async def make(desk: Desk, request: Ask) -> Draft:
                 made = await _composed(desk, request, scored)
         except Unavailable:
             made = Composed(text=await _lines(desk, _best(scored)), how="code", degraded=MODEL_AWAY)
-    covered = await asyncio.to_thread(coverage, desk.matter.record, searched=_searched(hits))
     return Draft(
-        question=request.question,
+        question=line_asked,
         text=made.text,
-        coverage=covered,
+        coverage=await desk.covered(_searched(hits)),
         timings=made.timings(retrieving_ms),
         provenance=made.provenance(desk, hits),
-        notes=(*((made.degraded,) if made.degraded else ()), *made.notes),
+        notes=(*desk.scope_notes, *((made.degraded,) if made.degraded else ()), *made.notes),
     )
+
+
+def _nothing(desk: Desk) -> str:
+    return _NOTHING if desk.scope.filters is None else _NOTHING_INSIDE
 
 
 def _searched(hits: Sequence[Hit]) -> str:
@@ -158,7 +162,9 @@ def _read_order(text: str, count: int) -> tuple[list[int], str]:
 async def _composed(desk: Desk, request: Ask, scored: Sequence[Scored]) -> Composed:
     turns = desk.matter.work.turns(request.conversation, desk.settings.turns)
     best = [one.sentence for one in scored]
-    head = await desk.ahead.head(desk.matter) if desk.ahead else None
+    # The head is the whole record: under a filter the model may not be shown it.
+    filtered = desk.scope.filters is not None
+    head = await desk.ahead.head(desk.matter) if desk.ahead and not filtered else None
     question = request.question
     looked: tuple[str, ...] = ()
     if "draft" in desk.settings.tools:
@@ -198,7 +204,7 @@ async def _composed(desk: Desk, request: Ask, scored: Sequence[Scored]) -> Compo
         if desk.settings.second_reading:
             notes += await second_reading(desk, request.question, text, best, head)
     return Composed(
-        text=text.strip() or _NOTHING,
+        text=text.strip() or _nothing(desk),
         how="model",
         written=written,
         prompt_sha256=prompt_sha256(prompt),

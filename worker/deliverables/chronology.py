@@ -20,7 +20,6 @@ from protocol.answers import Provenance, Timings
 from protocol.events import Progress, Stage
 from protocol.jobs import Chronology
 from protocol.record import DocumentClass
-from rag.coverage import coverage
 from worker.deliverables import Desk, Draft, Row
 from worker.deliverables.conflicts import Conflict, conflicts_of
 from worker.deliverables.events import (
@@ -69,6 +68,7 @@ class Page:
 async def make(desk: Desk, request: Chronology) -> Draft:
     """The draft of a chronology."""
     started = time.perf_counter()
+    desk = await desk.narrowed(request.only)
     documents, inside = desk.telling(request.documents)
     events: list[Event] = []
     every: list[Said] = []
@@ -98,11 +98,9 @@ async def make(desk: Desk, request: Chronology) -> Draft:
         )
     chosen = [info.id for info in documents] if request.documents else None
     return Draft(
-        question="/chronology",
+        question=f"/chronology {request.only}".rstrip(),
         text=page.text or "The record as read holds no date.",
-        coverage=await asyncio.to_thread(
-            coverage, desk.matter.record, documents=chosen, searched="all pages"
-        ),
+        coverage=await desk.covered("all pages", chosen),
         timings=Timings(retrieving_ms=(time.perf_counter() - started) * 1000),
         provenance=Provenance(composition="code"),
         columns=COLUMNS,

@@ -18,7 +18,6 @@ from protocol.answers import Provenance
 from protocol.events import Progress, Stage
 from protocol.jobs import Extract
 from protocol.record import DocumentInfo
-from rag.coverage import coverage
 from verify.amounts import find_figures
 from verify.dates import find_dates
 from verify.figure_search import figure_in_words
@@ -64,11 +63,10 @@ async def make(desk: Desk, request: Extract) -> Draft:
         found.append((info, cells, every))
     text, rows, left_out = _written(found, wanted)
     chosen = [info.id for info in documents] if request.documents else None
-    covered = await asyncio.to_thread(
-        coverage, desk.matter.record, documents=chosen, searched="all pages"
-    )
+    covered = await desk.covered("all pages", chosen)
     return Draft(
-        question=f"/extract columns: {', '.join(one.name for one in wanted)}",
+        question=f"/extract columns: {', '.join(one.name for one in wanted)}"
+        + (f"; {request.only}" if request.only else ""),
         text=text,
         coverage=covered,
         provenance=Provenance(composition="code"),

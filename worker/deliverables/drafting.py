@@ -15,13 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
+
 import verify
 from protocol.answers import Provenance, Timings
 from protocol.events import Progress, Stage
 from protocol.ids import DocumentId
 from protocol.jobs import WriteDraft
 from protocol.record import DocumentClass, DocumentInfo
-from rag.coverage import coverage
 from verify.judged import Stretch
 from verify.pins import cite
 from worker.deliverables import Desk, Draft, Row
@@ -91,6 +92,11 @@ async def make(desk: Desk, request: WriteDraft) -> Draft:
     started = time.perf_counter()
     text, firms = form(request.form, desk.settings.state / "templates")
     await desk.stage(Stage.RETRIEVING)
+    asked = request
+    desk, about = await desk.within(request.about)
+    inside, witness = await desk.within(request.witness)
+    desk = inside if inside.scope.filters is not None else desk
+    request = msgspec.structs.replace(request, about=about, witness=witness)
     events, every = await _read(desk, request)
     facts = await _facts(desk, request, events, every)
     left_out = len(facts[_MOST_FACTS:])
@@ -102,16 +108,15 @@ async def make(desk: Desk, request: WriteDraft) -> Draft:
     draft = poured(text, values)
     chosen = [info.id for info in _sources(desk, request)] if request.documents else None
     return Draft(
-        question=f"/draft {request.form} {request.about}".strip(),
+        question=f"/draft {asked.form} {asked.about or asked.witness}".strip(),
         text=draft,
-        coverage=await asyncio.to_thread(
-            coverage, desk.matter.record, documents=chosen, searched="all pages"
-        ),
+        coverage=await desk.covered("all pages", chosen),
         timings=Timings(retrieving_ms=(time.perf_counter() - started) * 1000),
         provenance=Provenance(composition="code"),
         columns=COLUMNS,
         rows=_rows(paper, draft),
         notes=(
+            *desk.scope_notes,
             "The firm's own form." if firms else "The built-in form.",
             f"To be filled in by a human: {len(blanks(text))} kinds of blanks, in brackets.",
             *_computed(every, "amounts" in slots(text)),

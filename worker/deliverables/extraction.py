@@ -17,7 +17,6 @@ from protocol.answers import Provenance, Timings
 from protocol.events import Progress, Stage
 from protocol.jobs import Extract
 from protocol.record import DocumentInfo
-from rag.coverage import coverage
 from verify.amounts import find_figures
 from verify.dates import find_dates
 from verify.figure_search import figure_in_words
@@ -47,9 +46,10 @@ class Value:
 
 async def make(desk: Desk, request: Extract) -> Draft:
     """The draft of an extract."""
+    kinds = ("dates", "amounts", "parties") if request.what in ("all", "facts") else (request.what,)
+    desk = await desk.narrowed(request.only)
     if request.columns:
         return await columns.make(desk, request)
-    kinds = ("dates", "amounts", "parties") if request.what in ("all", "facts") else (request.what,)
     documents, inside = desk.telling(request.documents)
     rows: list[tuple[Value, DocumentInfo, Sentence, str | None]] = []
     for at, info in enumerate(documents):
@@ -65,11 +65,9 @@ async def make(desk: Desk, request: Extract) -> Draft:
             f"{left_out} further rows are not listed; name documents to see them in parts."
         )
     chosen = [info.id for info in documents] if request.documents else None
-    covered = await asyncio.to_thread(
-        coverage, desk.matter.record, documents=chosen, searched="all pages"
-    )
+    covered = await desk.covered("all pages", chosen)
     return Draft(
-        question=f"/extract {request.what}",
+        question=f"/extract {request.what} {request.only}".rstrip(),
         text=text,
         coverage=covered,
         timings=Timings(),

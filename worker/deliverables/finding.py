@@ -30,6 +30,7 @@ from worker.quoting import Sentence
 _WORD: Final = re.compile(r"\w+", re.UNICODE)
 MOST_PLACES: Final = 100
 """Places a reply lists; all are counted."""
+_NOT_INSIDE: Final = "No page of the documents searched says this; the others were not searched."
 _NEAR: Final = 3
 """Sentences near in meaning that are offered when nothing stands exactly so."""
 
@@ -38,29 +39,33 @@ async def make(desk: Desk, request: Find) -> Draft:
     """The draft of a search result."""
     await desk.stage(Stage.RETRIEVING)
     started = time.perf_counter()
-    looked = await asyncio.to_thread(find, desk.matter.record, request.text, limit=MOST_PLACES)
+    desk, wanted = await desk.within(request.text)
+    looked = await asyncio.to_thread(
+        find, desk.matter.record, wanted, filters=desk.scope.filters, limit=MOST_PLACES
+    )
     infos = {info.id: info for info in desk.matter.record.documents()}
     # Counts stand in the notes: a figure in the text is a statement about the record.
     if looked.matches:
-        text, rows = await _found(desk, request.text, looked, infos)
+        text, rows = await _found(desk, wanted, looked, infos)
         places = "place" if looked.total == 1 else "places"
         notes = [f"{looked.total} {places}: {looked.reading}."]
     else:
-        text, rows = await _absent(desk, request.text, infos), ()
+        text, rows = await _absent(desk, wanted, infos), ()
         notes = [f"Nowhere: {looked.reading}; {looked.coverage.searched}."]
     if looked.total > len(looked.matches):
         notes.append(f"The first {len(looked.matches)} places are listed.")
+    searched = looked.coverage.searched.removeprefix("searched ")
+    if desk.scope.told:
+        searched = f"{desk.scope.told}: {searched}"
     return Draft(
         question=request.text,
         text=text,
-        coverage=msgspec.structs.replace(
-            looked.coverage, searched=looked.coverage.searched.removeprefix("searched ")
-        ),
+        coverage=msgspec.structs.replace(looked.coverage, searched=searched),
         timings=Timings(retrieving_ms=(time.perf_counter() - started) * 1000),
         provenance=Provenance(composition="code"),
         columns=("document", "words", "why") if rows else (),
         rows=rows,
-        notes=tuple(notes),
+        notes=(*desk.scope_notes, *notes),
     )
 
 
@@ -96,7 +101,7 @@ async def _found(
 
 
 async def _absent(desk: Desk, asked: str, infos: dict[DocumentId, DocumentInfo]) -> str:
-    text = "No page says this."
+    text = "No page says this." if desk.scope.filters is None else _NOT_INSIDE
     hits = await desk.retrieve(asked, desk.settings.passages)
     near = await best_sentences(desk, asked, hits, most=_NEAR)
     if near:

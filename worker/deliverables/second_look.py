@@ -145,8 +145,11 @@ async def _checked(desk: Desk, text: str, question: str) -> verify.Report | None
 async def _true(desk: Desk, failing: Sequence[Finding]) -> list[Sentence]:
     """The sentences of the record that stand nearest to what was misquoted."""
     found = []
+    filtered = desk.scope.filters is not None
     for item in failing:
         for place in (*item.places, *item.nearest)[:1]:
+            if filtered and place.document not in desk.scope.documents:
+                continue  # the person asked for a part of the record
             found += [
                 one
                 for one in await desk.sentences(place.document)

@@ -20,7 +20,6 @@ from protocol.errors import Unavailable
 from protocol.events import Progress, Stage
 from protocol.jobs import Summarize
 from protocol.record import DocumentInfo
-from rag.coverage import coverage
 from worker import prompts
 from worker.deliverables import Colleague, Desk, Draft
 from worker.deliverables.pace import Pace
@@ -48,6 +47,7 @@ _TOO_ALIKE: Final = 0.9
 async def make(desk: Desk, request: Summarize) -> Draft:
     """The draft of a summary."""
     started = time.perf_counter()
+    desk = await desk.narrowed(request.only)
     documents, inside = desk.telling(request.documents)
     most = _SHOWN if len(documents) == 1 else _SHOWN_OF_MANY
     parts: list[str] = []
@@ -56,11 +56,9 @@ async def make(desk: Desk, request: Summarize) -> Draft:
         parts.append(part)
         notes.append(note)
     chosen = [info.id for info in documents] if request.documents else None
-    covered = await asyncio.to_thread(
-        coverage, desk.matter.record, documents=chosen, searched="all pages"
-    )
+    covered = await desk.covered("all pages", chosen)
     return Draft(
-        question="/summarize",
+        question=f"/summarize {request.only}".rstrip(),
         text="\n\n".join(filter(None, parts)) or "There is no document to summarize.",
         coverage=covered,
         timings=Timings(retrieving_ms=(time.perf_counter() - started) * 1000),

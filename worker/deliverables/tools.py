@@ -147,7 +147,9 @@ async def _find_date(desk: Desk, call: ToolCall) -> Looked:
     day = _day(call.start)
     if day is None:
         return _wrong("find_date wants start as 2024-01-09")
-    looked = await asyncio.to_thread(find, desk.matter.record, day.isoformat(), limit=_FOUND)
+    looked = await asyncio.to_thread(
+        find, desk.matter.record, day.isoformat(), filters=desk.scope.filters, limit=_FOUND
+    )
     if looked.kind is not LookupKind.DATE or not looked.matches:
         return Looked(outcome=Outcome(told=f"nowhere: {day.isoformat()}"))
     shown = []
@@ -184,9 +186,7 @@ def _found(desk: Desk, sentences: Sequence[Sentence]) -> Looked:
 def _infos(desk: Desk) -> list[DocumentInfo]:
     """The documents a model may see, in the order of the list."""
     return [
-        info
-        for info in desk.matter.record.documents()
-        if info.document_class is not DocumentClass.MODEL_OUTPUT
+        info for info in desk.chosen(()) if info.document_class is not DocumentClass.MODEL_OUTPUT
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 from protocol.errors import BadRequest, NotFound
@@ -20,6 +21,8 @@ from protocol.jobs import (
     WorkRequest,
     WriteDraft,
 )
+from rag.matters import OpenMatter
+from rag.scope import only_filters, parse
 from worker.deliverables.column_names import check as check_columns
 from worker.handlers import Office
 from worker.jobs import NewJob
@@ -67,6 +70,7 @@ class Work:
             documents = getattr(request, "documents", ())
             if isinstance(request, CiteCheck) and request.document is not None:
                 documents = (request.document,)
+            await asyncio.to_thread(_check_filters, request, held.record)
             if documents:
                 known = {info.id for info in held.record.documents()}
                 if not known.issuperset(documents):
@@ -143,6 +147,26 @@ def _check(request: WorkRequest) -> None:
             f"the question has {len(text):,} characters; {MOST_CHARS:,} is the most",
             next_step="put the text into a file of the matter and ask about it",
         )
+
+
+def _check_filters(request: WorkRequest, record: OpenMatter) -> None:
+    """Refuses at once what the job would refuse later: a filter that cannot be kept.
+
+    Raises:
+        BadRequest: The message says which filter and why.
+    """
+    if isinstance(request, Ask | Find):
+        words = request.question if isinstance(request, Ask) else request.text
+        if not parse(words, record).words:
+            raise BadRequest(
+                "the filters say where to look, not for what",
+                next_step="write what to look for beside them",
+            )
+    elif isinstance(request, WriteDraft):
+        parse(request.about, record)
+        parse(request.witness, record)
+    elif isinstance(request, Summarize | Extract | Chronology):
+        only_filters(request.only, record)
 
 
 def _kind(request: WorkRequest) -> str:

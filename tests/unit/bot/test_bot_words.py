@@ -59,7 +59,7 @@ def test_no_sentence_is_left_over():
 
 def test_help_names_no_command_that_is_not_there():
     helped = {key.removeprefix("help.") for key in EN.keys if key.startswith("help.")}
-    assert helped - {"title", "plain"} == {name.value for name in Name}
+    assert helped - {"title", "plain", "filters"} == {name.value for name in Name}
 
 
 def test_an_unknown_language_is_refused():

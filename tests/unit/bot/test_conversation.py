@@ -311,6 +311,27 @@ async def test_before_a_matter_is_chosen_nothing_is_sent(talk, worker, face, lin
         ),
         ("/chronology", ask.Chronology(matter=MATTER, key="key-1", conversation="chat-you")),
         (
+            '/chronology in:"Lease 2" from:2026-01',
+            ask.Chronology(
+                matter=MATTER,
+                key="key-1",
+                only='in:"Lease 2" from:2026-01',
+                conversation="chat-you",
+            ),
+        ),
+        (
+            "/extract in:lease",
+            ask.Extract(
+                matter=MATTER, what="all", key="key-1", only="in:lease", conversation="chat-you"
+            ),
+        ),
+        (
+            "/extract dates 종류:증거",
+            ask.Extract(
+                matter=MATTER, what="dates", key="key-1", only="종류:증거", conversation="chat-you"
+            ),
+        ),
+        (
             "/citecheck lease",
             ask.CiteCheck(
                 matter=MATTER,

@@ -99,14 +99,16 @@ def test_an_archive_of_archives_ends() -> None:
     for level in range(9):
         data = zipped({f"{level}.zip": data})
     files = loaded(data, "a.zip")
-    assert len(files) <= 6
-    assert any("too deep" in warning for warning in files[-1].warnings)
+    assert len(files) <= 7
+    assert any("too deep" in warning for warning in files[-2].warnings)
+    assert "too deep" in files[-1].pages[0].reason
 
 
 def test_too_many_files_are_said() -> None:
     data = zipped({f"{n}.txt": b"x" for n in range(12)})
     files = load_bytes(data, name="a.zip", options=LoadOptions(max_parts=10))
-    assert len(files) == 11
+    assert len(files) == 12
+    assert files[-1].pages[0].reason == "2 files inside were not read: beyond the limit"
     assert any("2 files" in warning for warning in files[0].warnings)
 
 

@@ -211,7 +211,7 @@ def test_tag_characters_spell_out_a_finding() -> None:
 def test_ordinary_joiners_and_flags_stay() -> None:
     page = PageDraft()
     scotland = "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
-    text = f"co\u00adoperate, a\u200bb, {scotland}"
+    text = f"co\u00adoperate, नमस्\u200dते, {scotland}"
     assert without_unseen(text, page) == text
     assert not page.findings
 
