@@ -153,6 +153,25 @@ async def test_started_twice_it_is_ready_and_says_what_it_is(engine: Engine) -> 
     assert engine.provenance.engine
 
 
+ON_THE_PAGE = {
+    "exact token counts, refusal of a long prompt with a split plan": "exact_count",
+    "prefill progress": "progress",
+    "second question on a record reads only its tail": "reports_reuse",
+    "JSON by schema, checked by us afterwards": "schema",
+}
+"""Rows of the page's table that an engine says of itself; a ``remote`` here is a llama-server."""
+
+
+async def test_what_it_says_it_can_is_what_the_page_says(engine: Engine) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "engine.md").read_text("utf-8")
+    rows = [line.strip("| \n").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    keepers = next(row for row in rows if row[0] == "can")
+    column = keepers.index(engine.provenance.engine)
+    said = {row[0]: row[column] for row in rows if len(row) == len(keepers)}
+    for row, name in ON_THE_PAGE.items():
+        assert getattr(engine.capabilities, name) is (said[row] != "no"), row
+
+
 async def test_a_stream_ends_with_its_usage_and_only_there(engine: Engine) -> None:
     events = await _all(engine, _request("order", max_tokens=4))
     assert [isinstance(event, Finished) for event in events].index(True) == len(events) - 1
