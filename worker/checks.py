@@ -23,6 +23,7 @@ from worker.boards.looking import look
 from worker.boards.sizes import context_most, read_model, refuse_cut
 from worker.config import Loaded, Settings
 from worker.engine import EngineSettings, bundled_model
+from worker.engine.drafting import refuse_without_drafter
 from worker.engine.native_server import OPENMP, openmp
 from worker.paths import PORT_FILE, SOCKET, audit_folder, boards_path, matters_folder, registry_path
 from worker.setup.engine_units import unit_name
@@ -247,6 +248,7 @@ def _board(board: EngineSettings, box: Box | AppError, boards: tuple[EngineSetti
     model = board.model or bundled_model()
     header = read_model(model)
     refuse_cut(model)
+    refuse_without_drafter(board, header)
     package = "llama_cpp" if board.engine == "llama_python" else "xllamacpp"
     if board.binary is None and importlib.util.find_spec(package) is None:
         extra = "llama-python" if board.engine == "llama_python" else "engine"

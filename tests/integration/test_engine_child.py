@@ -31,6 +31,7 @@ from worker.engine import (
     Text,
     bundled_model,
 )
+from worker.engine.llama_http import LlamaHttp
 from worker.engine.llama_server import LlamaServer
 from worker.engine.models import list_models, verify_model
 from worker.engine.supervisor import Supervised, supervised_llama_server
@@ -197,6 +198,9 @@ def test_it_dies_with_its_parent(model: Path, tmp_path: Path) -> None:
         ({"flags": ("--no-such-flag",)}, BadRequest, "--no-such-flag"),
         ({"environment": {"GGML_CUDA_P2P": "0"}}, BadRequest, "GGML_CUDA_P2P"),
         ({"flags": ("--spec-draft-n-max", "many")}, Unavailable, "flags"),
+        ({"speculation": "draft-mtp"}, BadRequest, "it has none"),
+        ({"speculation": "draft-simple"}, BadRequest, "no flag names one"),
+        ({"binary": Path("/bin/true")}, BadRequest, "does not know the flag"),
     ],
 )
 async def test_what_cannot_work_is_said_at_the_start(
@@ -206,6 +210,19 @@ async def test_what_cannot_work_is_said_at_the_start(
     with pytest.raises(kind, match=why):
         await engine.start()
     assert (await engine.health()).state is State.DOWN
+    await engine.stop()
+
+
+async def test_a_build_that_answers_like_none_we_know_is_said(
+    settings: EngineSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def props(_api: LlamaHttp) -> dict[str, object]:
+        return {"chat_template": ""}
+
+    monkeypatch.setattr(LlamaHttp, "props", props)
+    engine = LlamaServer(settings)
+    with pytest.raises(Unavailable, match="what a llama-server says"):
+        await engine.start()
     await engine.stop()
 
 

@@ -63,6 +63,11 @@ _MOST_LAYERS: Final = 1024
 _MOST_COUNT: Final = 2**40
 
 
+def knows(architecture: str) -> bool:
+    """Whether an architecture is one of those listed here: of another nothing is guessed."""
+    return architecture in _FULL | _WINDOW_EVERY.keys() | _LATENT | _HYBRID
+
+
 class UnknownCache(BadRequest):
     """The architecture's kv_cache is not one we can work out."""
 

@@ -60,6 +60,7 @@ _REASONS = (
     ("missing tensor", "the model file is damaged or not for this build"),
     ("failed to load model", "the model could not be loaded"),
     ("no module named 'xllamacpp'", "the package xllamacpp is not installed"),
+    ("failed to init server", "the engine cannot be set up as its flags say"),
     ("couldn't bind", "the engine could not open its socket"),
 )
 """What the output holds, in lower case, and what it means; the first match counts."""

@@ -39,6 +39,7 @@ from worker.engine.asking import most_tokens, read_only, refuse_bad_limits
 from worker.engine.build_help import read_help
 from worker.engine.calls import Calls
 from worker.engine.child import Child
+from worker.engine.drafting import refuse_without_drafter
 from worker.engine.fit import refuse_if_too_long
 from worker.engine.llama_http import LlamaHttp
 from worker.engine.models import file_sha256, verify_model
@@ -92,8 +93,8 @@ class LlamaServer:
             return
         settings = self._settings
         model = settings.model if settings.model is not None else bundled_model()
+        await asyncio.to_thread(self._refuse_unfit, model)  # before minutes of hashing
         weights = await asyncio.to_thread(verify_model, model, settings.model_sha256)
-        await asyncio.to_thread(refuse_cut, model)
         binary = await asyncio.to_thread(file_sha256, self._binary())
         try:
             launch = self._attach if settings.unit_socket is not None else self._spawn
@@ -115,6 +116,10 @@ class LlamaServer:
         except BaseException:
             await self.stop()
             raise
+
+    def _refuse_unfit(self, model: Path) -> None:
+        refuse_cut(model)
+        refuse_without_drafter(self._settings, read_header(model))
 
     async def stop(self) -> None:
         await self._calls.close()
@@ -334,7 +339,11 @@ class LlamaServer:
 
     async def _learn(self, props: dict[str, Any], model: Path) -> None:
         """What the running server can do, and what every prompt shares with every other."""
-        context = int(props["default_generation_settings"]["n_ctx"])
+        try:
+            context = int(props["default_generation_settings"]["n_ctx"])
+            slots = int(props["total_slots"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise Unavailable("this build does not say what a llama-server says") from error
         if context < self._settings.context_tokens:
             raise Unavailable(
                 f"the model holds {context} tokens, {self._settings.context_tokens} are configured"
@@ -343,7 +352,7 @@ class LlamaServer:
         no_slot_files = await self._why_no_slot_files(model)
         self._capabilities = Capabilities(
             context_tokens=context,
-            slots=int(props["total_slots"]),
+            slots=slots,
             progress=True,
             exact_count=True,
             reports_reuse=True,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from protocol.errors import BadRequest, Unavailable
 from worker.engine.build_help import BuildHelp
+from worker.engine.drafting import DRAFT_FLAGS
 from worker.engine.models import weights_sha256
 from worker.engine.settings import EngineSettings
 from worker.engine.wall import refuse_shared_speculation
@@ -54,12 +55,11 @@ _SPECULATION = "--spec-type"
 _NO_UI = ("--no-ui", "--no-webui")
 """The same flag, older name last."""
 
-_DRAFT = frozenset("-md --model-draft --spec-draft-model".split())
-"""Flags that name the file of a draft model: its hash stands in provenance instead."""
-_VALUE_IS_PRIVATE = _DRAFT | frozenset(
+_VALUE_IS_PRIVATE = DRAFT_FLAGS | frozenset(
     "-m -a --host --slot-save-path --api-key-file --chat-template-file".split()
 )
-"""Flags whose value names a path or a secret; left out of provenance."""
+"""Flags whose value names a path or a secret; left out of provenance, where a draft model's hash
+stands in its place."""
 
 
 def server_program(settings: EngineSettings) -> list[str]:
@@ -190,7 +190,7 @@ async def recorded_flags(given: Sequence[str]) -> tuple[str, ...]:
     """
     for word, after in zip(given, (*given[1:], ""), strict=True):
         name, _, value = word.partition("=")
-        if name in _DRAFT:
+        if name in DRAFT_FLAGS:
             draft = await asyncio.to_thread(weights_sha256, Path(value or after))
             return (*public_flags(given), name, f"sha256:{draft}")
     return public_flags(given)

@@ -9,9 +9,11 @@ import msgspec
 import pytest
 
 from protocol.errors import BadRequest, Unavailable
+from worker.boards.model_file import ModelHeader
 from worker.engine import EngineSettings
 from worker.engine.build_help import BuildHelp, parse_help, read_help
 from worker.engine.child import scrubbed_environment
+from worker.engine.drafting import refuse_without_drafter
 from worker.engine.models import file_sha256
 from worker.engine.native_server import KINDS
 from worker.engine.run_folder import RunFolder
@@ -93,6 +95,37 @@ async def test_flags_that_open_a_door_are_refused(flags: tuple[str, ...]) -> Non
 async def test_speculation_that_remembers_is_refused(kinds: str) -> None:
     with pytest.raises(BadRequest, match="one matter"):
         server_flags(EngineSettings(speculation=kinds), build=await _build(), **PATHS)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "flags", "layers", "why"),
+    [
+        ("draft-simple", (), 0, "needs a draft model"),
+        ("ngram-simple,draft-eagle3", (), 1, "needs a draft model"),
+        ("draft-mtp", (), 0, "needs layers"),
+        ("draft-mtp", (), 1, ""),
+        ("draft-mtp", ("--spec-draft-model", "/d.gguf"), 0, ""),
+        ("draft-simple", ("-md=/d.gguf",), 0, ""),
+        ("ngram-simple", (), 0, ""),
+    ],
+)
+def test_speculation_without_anything_that_drafts_is_refused(
+    kinds: str, flags: tuple[str, ...], layers: int, why: str
+) -> None:
+    values = {"general.architecture": "qwen35moe", "qwen35moe.nextn_predict_layers": layers}
+    header = ModelHeader(values=values, tensors=(), size_bytes=0)
+    settings = EngineSettings(speculation=kinds, flags=flags)
+    if not why:
+        refuse_without_drafter(settings, header)
+        return
+    with pytest.raises(BadRequest, match=why):
+        refuse_without_drafter(settings, header)
+
+
+def test_layers_that_draft_are_not_denied_to_a_model_we_do_not_know() -> None:
+    values = {"general.architecture": "deepseek4"}
+    header = ModelHeader(values=values, tensors=(), size_bytes=0)
+    refuse_without_drafter(EngineSettings(speculation="draft-mtp"), header)
 
 
 async def test_speculation_that_the_build_lacks_is_refused_and_what_it_has_is_said() -> None:
