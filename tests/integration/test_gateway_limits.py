@@ -107,6 +107,61 @@ async def test_half_open_connections_are_dropped_after_the_login_time(box):
         assert box.gateway.caps.held("127.0.0.1") == 0
 
 
+async def test_a_flood_that_says_nothing_leaves_one_log_line_and_the_next_person_is_served(
+    box, caplog
+):
+    """A thousand connections that never speak; what is over the cap is closed at once."""
+    caplog.set_level(logging.INFO)
+    loop = asyncio.get_running_loop()
+    await box.start_worker()
+    async with box.open_gateway(per_address=20, login_s=30.0):
+        held = []
+        for _ in range(1_000):
+            line = socket.socket()
+            line.setblocking(False)
+            await loop.sock_connect(line, ("127.0.0.1", box.gateway.port))
+            held.append(line)
+        async with asyncio.timeout(PATIENCE_S):
+            for line in held[20:]:
+                with contextlib.suppress(ConnectionError):
+                    while await loop.sock_recv(line, 4096):
+                        pass
+        assert box.gateway.caps.held("127.0.0.1") == 20
+        for line in held:
+            line.close()
+        async with asyncio.timeout(PATIENCE_S):
+            while box.gateway.caps.held("127.0.0.1"):  # noqa: ASYNC110 - as the doors close
+                await asyncio.sleep(0.01)
+        async with box.link() as link:
+            await link.call(Health())
+    said = [record for record in caplog.records if record.msg == "connection.capped"]
+    assert 1 <= len(said) <= 20, "a line in ten seconds, not one for each"
+    await box.kill_worker()
+
+
+@pytest.mark.parametrize(
+    "bytes_sent",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"SSH-1.5-old\r\n",
+        b"SSH-2.0-" + b"A" * 100_000 + b"\r\n",
+        b"\x00" * 200_000,
+        b"SSH-2.0-x\r\n\xff\xff\xff\xff" + b"A" * 1_000,
+    ],
+)
+async def test_what_is_no_ssh_is_closed_and_harms_nobody(line, bytes_sent):
+    reader, writer = await asyncio.open_connection("127.0.0.1", line.gateway.port)
+    with contextlib.suppress(ConnectionError):
+        writer.write(bytes_sent)
+        await writer.drain()
+        async with asyncio.timeout(PATIENCE_S):
+            while await reader.read(65536):
+                pass
+    writer.close()
+    async with line.link() as link:
+        await link.call(Health())
+
+
 async def test_only_so_many_keys_are_tried(box):
     async with box.open_gateway():
         keys = [asyncssh.generate_private_key("ssh-ed25519") for _ in range(12)]

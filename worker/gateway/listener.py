@@ -31,11 +31,15 @@ from worker.gateway.commands import HELP
 from worker.gateway.drop import DropBox
 from worker.gateway.launcher import launch
 from worker.gateway.notice import files_arrived
+from worker.gateway.seldom import Seldom
 from worker.logs import Log
 from worker.registry import RegistryFile, Role
 
 _log: Final = Log("gateway")
 _FOR: Final = re.compile(r"for-([0-9]{1,20})")
+
+_FLOOD_S: Final = 10.0
+"""Seconds between two log lines about refused connections of one address."""
 
 
 class Gateway:
@@ -51,6 +55,7 @@ class Gateway:
         self.settings = settings
         self.registry = RegistryFile(settings.users)
         self.caps = Caps(total=settings.connections, each=settings.per_address)
+        self.floods = Seldom(_FLOOD_S)
         self.programs = Caps(total=settings.programs, each=settings.programs_per_user)
         self.doors: set[Door] = set()
         self.port = 0
@@ -160,7 +165,8 @@ class Door(asyncssh.SSHServer):
         self._peer = str(conn.get_extra_info("peername")[0])
         self._counted = self._gateway.caps.take(self._peer)
         if not self._counted:
-            _log.warning("connection.capped", peer=self._peer)
+            if count := self._gateway.floods.happened(f"capped {self._peer}"):
+                _log.warning("connection.capped", peer=self._peer, count=count)
             conn.abort()
             return
         self._gateway.doors.add(self)
@@ -185,7 +191,8 @@ class Door(asyncssh.SSHServer):
         self._checks += 1  # a key that is taken is looked at twice: offered, then signed with
         most = self._settings.attempts
         if len(self._tried) > most or self._checks > 2 * most:
-            _log.warning("connection.attempts", peer=self._peer)
+            if count := self._gateway.floods.happened(f"attempts {self._peer}"):
+                _log.warning("connection.attempts", peer=self._peer, count=count)
             self._conn.disconnect(
                 asyncssh.DISC_NO_MORE_AUTH_METHODS_AVAILABLE, "too many keys were tried"
             )
