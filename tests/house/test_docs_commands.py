@@ -21,6 +21,7 @@ import msgspec
 import pytest
 
 from bot.cli import main as client
+from bot.slash import Name
 from worker.boards.declared import load_declared
 from worker.box_settings import BoxSettings, OtherBoxSettings
 from worker.cli import cli as operator
@@ -271,6 +272,22 @@ def test_every_path_shown_exists(page):
                 continue  # written by a run
             found = any(any(folder.glob(path.rstrip("/."))) for folder in near)
             assert found, path
+
+
+@functools.cache
+def typed_commands():
+    """What begins with a slash in the chat, and in Discord."""
+    guild = (ROOT / "bot" / "guild" / "commands.py").read_text("utf-8")
+    return {*map(str, Name), *re.findall(r"@add\(name=\"([a-z]+)\"", guild)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_every_slash_command_shown_is_one(page):
+    for span in spans(page):
+        for line in span.split(" /") if span.startswith("/") else ():
+            typed = re.fullmatch(r"/?([a-z]+)(?: .*)?", line)
+            if typed and not (Path("/") / typed[1]).is_dir():  # a folder of the system
+                assert typed[1] in typed_commands(), span
 
 
 def test_the_pages_are_full_of_commands():
