@@ -1,7 +1,7 @@
-"""A service box as its units run it: worker and gateway two users, the worker without a network.
+"""A service box as its units run it: worker, gateway and engine three users, one with a network.
 
-Real parts: the native llama.cpp server with the small model, SSH, SFTP. What each of the two users
-must not reach is tried as that user.
+Real parts: the native llama.cpp server with the small model, SSH, SFTP. What each of the users must
+not reach is tried as that user.
 """
 
 from __future__ import annotations
@@ -22,12 +22,17 @@ import pytest
 
 from worker import audit, registry
 from worker.config import load
+from worker.engine import bundled_model
+from worker.engine.server_flags import setting_flags
+from worker.engine.unit_words import CONTROL
 from worker.paths import registry_path
 from worker.registry import Key, Role, User
 from worker.setup.accounts import Accounts
 from worker.setup.folders import prepare
 
 WORKER, GATEWAY, GROUP = 61001, 61002, 61003
+ENGINE, ENGINES = 61004, 61005
+GROUPS = {WORKER: f"{GROUP},{ENGINES}", GATEWAY: str(GROUP), ENGINE: str(ENGINES)}
 UP_S = 180
 HERE = Path(__file__).parent
 SAMPLE = HERE.parent / "data" / "sample" / "hartwell-v-northgate"
@@ -53,7 +58,7 @@ pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
 def as_user(uid, *command, network=False, folder="/tmp", **more):
     given = {"capture_output": True, "text": True, "timeout": UP_S, **more}
-    starter = [sys.executable, HERE / "two_users.py", str(uid), str(GROUP)]
+    starter = [sys.executable, HERE / "two_users.py", str(uid), GROUPS[uid]]
     return subprocess.run(
         [*starter, "yes" if network else "no", str(folder), *map(str, command)], **given
     )
@@ -75,6 +80,7 @@ class Service:
         self.folder = folder
         self.state = folder / "state"
         self.config = folder / "worker.toml"
+        self.engine = folder / "engine"
         self.port = free_port()
         self.programs: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -82,7 +88,11 @@ class Service:
         self.config.write_text(
             f'state = "{self.state}"\nrun_folder = "{self.folder / "run"}"\nport = {self.port}\n'
             f"gateway_uids = [{GATEWAY}]\n"
+            f'[[boards]]\nname = "A"\nunit_socket = "{self.engine / CONTROL}"\n'
         )
+        self.engine.mkdir()  # RuntimeDirectory= of the engine's unit
+        self.engine.chmod(0o750)
+        os.chown(self.engine, ENGINE, ENGINES)
         run = self.folder / "run"  # RuntimeDirectory=, RuntimeDirectoryMode=0750
         run.mkdir()
         run.chmod(0o750)
@@ -96,7 +106,8 @@ class Service:
         user = User(name="you", role=Role.REVIEWER, keys=(Key(public=public),))
         path = registry_path(settings)
         registry.write(path, registry.with_user(registry.read(path), user))
-        prepare(settings, Accounts(worker_uid=WORKER, gateway_uid=GATEWAY, gid=GROUP))
+        accounts = Accounts(worker_uid=WORKER, gateway_uid=GATEWAY, gid=GROUP, engine_gid=ENGINES)
+        prepare(settings, accounts)
         hosts = (self.state / "gateway").glob("host_*.pub")
         lines = [f"[127.0.0.1]:{self.port} {one.read_text()}" for one in sorted(hosts)]
         (self.folder / "known_hosts").write_text("".join(lines))
@@ -110,13 +121,14 @@ class Service:
         assert done.returncode == 0, done.stderr
         return done
 
-    def start(self, name: str, uid: int, *, network: bool) -> None:
+    def start(self, name: str, uid: int, *more: object, network: bool) -> None:
         with (self.folder / f"{name}.log").open("ab") as log:
             self.programs[name] = subprocess.Popen(
                 [
-                    sys.executable, HERE / "two_users.py", str(uid), str(GROUP),
+                    sys.executable, HERE / "two_users.py", str(uid), GROUPS[uid],
                     "yes" if network else "no", self.folder,
                     sys.executable, "-m", "worker", "--config", self.config, name, "--leash",
+                    *map(str, more),
                 ],
                 stdin=subprocess.PIPE,
                 stdout=log,
@@ -131,6 +143,8 @@ class Service:
             time.sleep(0.1)
 
     def is_up(self, name: str) -> bool:
+        if name == "engine":
+            return (self.engine / CONTROL).exists()
         if name == "serve":
             return (self.folder / "run" / "worker.sock").exists()
         try:
@@ -190,6 +204,9 @@ def service():
         opened = box.operator("matters", "open", "Two v. Users", "--folder", str(papers),
                               "--user", "you")  # fmt: skip
         box.matter = opened.stdout.strip()
+        model, (board,) = bundled_model(), load(box.config, environment={}).settings.boards
+        flags = ("--folder", box.engine, "--model", model, "--", *setting_flags(board, model=model))
+        box.start("engine", ENGINE, *flags, network=False)
         box.start("serve", WORKER, network=False)
         box.start("gateway", GATEWAY, network=True)
         yield box
@@ -281,6 +298,21 @@ def test_the_workers_user_cannot_read_the_host_keys(service):
     keys = service.state / "gateway"
     assert can(WORKER, "read", keys / "host_ed25519", keys / "host_ed25519.spare") == []
     assert can(WORKER, "read", keys / "host_ed25519.pub")
+
+
+def test_the_engines_user_reaches_nothing_of_the_case_store(service):
+    matter = service.state / "matters" / service.matter
+    assert can(ENGINE, "list", service.state, service.state / "matters", matter) == []
+    assert can(ENGINE, "read", matter / "work.sqlite", service.state / "queue.sqlite") == []
+    assert can(ENGINE, "list", service.folder / "run") == []
+
+
+def test_nobody_but_the_worker_reaches_the_engine(service):
+    code = "import socket,sys; s=socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); print('in')"
+    (lent,) = service.engine.glob("e????????.sock")
+    for socket_path in (lent, service.engine / CONTROL):
+        assert "PermissionError" in as_user(GATEWAY, sys.executable, "-c", code, socket_path).stderr
+        assert "in" in as_user(WORKER, sys.executable, "-c", code, socket_path).stdout
 
 
 def test_a_stranger_on_the_box_reaches_nothing(service):

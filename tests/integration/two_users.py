@@ -1,7 +1,7 @@
 """Starts a program as another user, and the worker without a network, as its unit would.
 
-``two_users.py UID GID NETWORK(yes|no) FOLDER PROGRAM [ARGUMENT ...]``, run by root. In a mount
-namespace of its own the folders above the interpreter that are closed to others are opened, since
+``two_users.py UID GID[,GID] NETWORK(yes|no) FOLDER PROGRAM [ARGUMENT ...]``, run by root. In a
+mount namespace of its own the folders above the interpreter that are closed to others are opened, since
 an installation for a service is readable and a developer's may not be. Without a network the
 namespace has its loopback and nothing else (PrivateNetwork=yes).
 """
@@ -32,7 +32,7 @@ def open_up(place: Path) -> None:
     subprocess.run(["mount", "--move", aside, inner], check=True)
 
 
-def main(uid: int, gid: int, network: bool, folder: str, command: list[str]) -> None:
+def main(uid: int, gids: list[int], network: bool, folder: str, command: list[str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS | (0 if network else CLONE_NEWNET)):
         raise OSError(ctypes.get_errno(), "unshare")
@@ -40,8 +40,8 @@ def main(uid: int, gid: int, network: bool, folder: str, command: list[str]) -> 
     open_up(Path(sys.executable).resolve())
     if not network:
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    os.setgroups([])
-    os.setgid(gid)
+    os.setgroups(gids[1:])
+    os.setgid(gids[0])
     os.setuid(uid)
     os.umask(0o027 if network else 0o077)
     if network:  # the gateway's unit: MemoryDenyWriteExecute
@@ -52,4 +52,5 @@ def main(uid: int, gid: int, network: bool, folder: str, command: list[str]) -> 
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "yes", sys.argv[4], sys.argv[5:])
+    groups = [int(gid) for gid in sys.argv[2].split(",")]
+    main(int(sys.argv[1]), groups, sys.argv[3] == "yes", sys.argv[4], sys.argv[5:])
