@@ -305,6 +305,7 @@ def test_the_engines_user_reaches_nothing_of_the_case_store(service):
     assert can(ENGINE, "list", service.state, service.state / "matters", matter) == []
     assert can(ENGINE, "read", matter / "work.sqlite", service.state / "queue.sqlite") == []
     assert can(ENGINE, "list", service.folder / "run") == []
+    assert can(ENGINE, "list", service.engine)  # the trial can succeed
 
 
 def test_nobody_but_the_worker_reaches_the_engine(service):

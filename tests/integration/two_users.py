@@ -1,8 +1,8 @@
 """Starts a program as another user, and the worker without a network, as its unit would.
 
 ``two_users.py UID GID[,GID] NETWORK(yes|no) FOLDER PROGRAM [ARGUMENT ...]``, run by root. In a
-mount namespace of its own the folders above the interpreter that are closed to others are opened, since
-an installation for a service is readable and a developer's may not be. Without a network the
+mount namespace of its own the folders above the interpreter that are closed to others are opened,
+since an installation for a service is readable and a developer's may not be. Without a network the
 namespace has its loopback and nothing else (PrivateNetwork=yes).
 """
 
