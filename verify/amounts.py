@@ -113,7 +113,9 @@ _CJK_COUNT = re.compile(
     r"|㎡|주|회|일간|개월|시간|톤|킬로|박스|팔레트)"
 )
 _TWIN = re.compile(rf"\s{{0,4}}[(]\s?(?:[$€£¥₩])?\s?(?P<digits>{_DIGITS})\s?(?:%|percent)?\s?[)]")
-_WORD_UNIT = re.compile(r"(?:\s|-){1,3}(?P<unit>[A-Za-zÀ-ÿ]{2,20})(?:['’]s?)?")
+_WORD_UNIT = re.compile(
+    r"(?:\s|-){1,3}(?P<unit>[A-Za-zÀ-ÿ]{2,20}|[gmltVAWK](?![\w.'’]))(?:['’]s?)?"
+)
 _PER = re.compile(
     r"(?i)[\s,]{0,3}(?:per|a|each|every|/|pro)\s?(?P<per>month|year|annum|day|hour|week|quarter"
     r"|share|unit|person|acre|square\s+(?:foot|meter))"

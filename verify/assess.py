@@ -32,6 +32,7 @@ _SMALL: Final = frozenset(
 )
 """Words that an added letter makes another word: "the[y]", "he[r]"."""
 _STOPS: Final = (".", "!", "?")
+_JOINTS: Final = frozenset("and or but nor while whereas und oder aber et ou mais".split())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,6 +276,8 @@ class _Walk:
             kind, why = EditKind.DOUBT, "the parts stand far apart in the record"
         elif kinds == {"citation"} and units and not any(unit.key.isdigit() for unit in units):
             kind, why = EditKind.DOUBT, "what was left out does not look like a citation"
+        elif self._splices(units, previous):
+            kind, why = EditKind.DOUBT, "the words left out join the parts of two statements"
         elif any(":" in unit.before and unit.raw.isupper() for unit in units):
             kind, why = EditKind.DOUBT, "another speaker may stand in the words left out"
         self.edits.append(Edit(kind=kind, record=raw, reply=said, why=why))
@@ -287,7 +290,19 @@ class _Walk:
         whole = any(stop in units[0].before for stop in _STOPS) and (
             after is None or any(stop in after.before for stop in _STOPS)
         )
-        return tuple(group for group in GROUPS if group != "denial") if whole else GROUPS
+        return GROUPS[:3] if whole else GROUPS
+
+    def _splices(self, units: Sequence[Unit], previous: tuple[int, int]) -> bool:
+        """Whether the gap leads from the beginning of one clause into the end of the next.
+
+        "dry when they [left Hamburg and wet when they] reached Halifax": a conjunction is left out
+        with words of the second clause, and the word before the gap begins what it leaves out, too.
+        """
+        keys = [unit.key for unit in units]
+        joints = [at for at, key in enumerate(keys) if key in _JOINTS]
+        if not joints or any(stop in unit.before for unit in units for stop in _STOPS):
+            return False
+        return keys[-1] not in _JOINTS and keys[-1] == self.record[previous[1]].key
 
     def added(self) -> None:
         """Brackets before the first or after the last word: somebody's addition."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from protocol.answers import Verdict
+from verify.answers_given import asked_otherwise
 from verify.citations import Attribution
 from verify.frame_people import people_around
 from verify.judged import Stretch
@@ -45,7 +46,16 @@ _SAID: Final = re.compile(
     r"explained)\b[^.;“\"]{0,40}\Z",
     re.IGNORECASE,
 )
+_PUT_TO: Final = re.compile(
+    r"(?:\A|[.\n(:;,–—-]\s{0,3}|\b(?:was|were|when|being|is|if) )asked"
+    r"(?: by (?:\w+\.? ){1,3})?[ ,:]{0,2}\Z",
+    re.IGNORECASE,
+)
+"""A question put to somebody, who is named behind it."""
 _OF_THE_COURT: Final = re.compile(r"\b(?:the )?(?:court|majority)\b[^.;“\"]{0,60}\Z", re.IGNORECASE)
+_COURT: Final = re.compile(
+    r"\b(?:court|judge|justice|tribunal|j\.)\b|법원|법정|gericht", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +88,17 @@ def object_to(
             _version(match, reply, span[0], record),
             _section(match, reply, span, record),
             _described(match, reply, span, record),
+            _question(match, reply, span[0], record),
         )
         if objection
     ]
     found.sort(key=lambda objection: objection.verdict is not Verdict.MISATTRIBUTED)
     return found[0] if found else None
+
+
+def _question(match: Match, reply: str, at: int, record: OpenRecord) -> Objection | None:
+    reason = asked_otherwise(reply, at, match, record)
+    return Objection(verdict=Verdict.MISATTRIBUTED, reason=reason) if reason else None
 
 
 def _version(match: Match, reply: str, at: int, record: OpenRecord) -> Objection | None:
@@ -204,8 +220,10 @@ def _speaker(
         return Objection(verdict=found[0], reason=found[1]) if found else None
     if turn is None or turn.voice in (Voice.SYLLABUS, Voice.SEPARATE):
         return None
+    if turn.voice is Voice.QUESTION and _PUT_TO.search(_words_before(reply, span[0], 80)):
+        return None  # 'Asked "...?", Vance said': the words after it are of the answer
     if not said.speaker or said.speaker.casefold() in _NOBODY:
-        of_counsel = _asked(turn, reply[max(0, span[0] - 80) : span[0]])
+        of_counsel = _asked(turn, _words_before(reply, span[0], 80))
         return (
             of_counsel
             or _pronoun(turn, reply, span, speakers)
@@ -282,6 +300,11 @@ def _pronoun(turn: Turn, reply: str, span: tuple[int, int], speakers: Speakers) 
     )
 
 
+def _words_before(reply: str, at: int, most: int) -> str:
+    """What the reply says right before a quotation, its opening mark left out."""
+    return reply[max(0, at - most) : at].rstrip(" \t\n>\"'“„«‘「『")
+
+
 def _asked(turn: Turn, before: str) -> Objection | None:
     """Words of a question given to a witness who is not named."""
     if turn.voice is not Voice.QUESTION:
@@ -308,7 +331,15 @@ def _who(printed: str) -> str:
 def _voice(match: Match, reply: str, at: int, record: OpenRecord) -> Objection | None:
     """A dissent or a syllabus quoted as the court."""
     turn = record.speakers(match.document).at(match.start)
-    if turn is None or not _OF_THE_COURT.search(reply[max(0, at - 120) : at]):
+    if not _OF_THE_COURT.search(_words_before(reply, at, 120)):
+        return None
+    info = record.by_id[match.document]
+    if not _COURT.search(info.title) and not _COURT.search(record.layout(match.document).text):
+        return Objection(
+            verdict=Verdict.CHECK,
+            reason=f"The reply gives these words to a court; {info.title} speaks of none",
+        )
+    if turn is None:
         return None
     if turn.voice is Voice.SEPARATE:
         return Objection(

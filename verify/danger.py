@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Final
 
-GROUPS: Final = ("negation", "condition", "modal", "denial")
+GROUPS: Final = ("negation", "condition", "modal", "denial", "limit")
 _BLANK: Final = re.compile(r"\s+")
 
 

@@ -35,6 +35,9 @@ STOPS: Final = (".", "!", "?")
 _CLAUSE_ENDS: Final = frozenset(".!?,;:")
 _FAR: Final = 300
 """Units on either side that are looked at: a page's footnotes and furniture lie among them."""
+_CONDITION: Final = 40
+"""Words before a main clause in which the condition it depends on may open."""
+_OPENING: Final = frozenset("if unless provided assuming wenn falls sofern si 만약".split())
 _REACH: Final = 6
 """Words before a quotation in which a frame that turns it round may stand."""
 _FRAME: Final = re.compile(
@@ -53,6 +56,10 @@ _FRAME: Final = re.compile(
     r"| (?:i|he|she|they|we|you) (?:do |did |would |might )?(?:guess|assume|assumed|suppose"
     r"|supposed|suspect|suspected|imagine|hoped|wonder|wondered|presume|presumed|pretended|believe"
     r"|believed|heard) (?:that )?$"
+    r"| (?:i|he|she|it|we|you|they) (?:may|might|could|would|should|must) have $"
+    r"| (?:nobody|no one|none|nothing|few|little|not one|no \w+)"
+    r" (?:at|of|in|from|on|among|with|within) (?:(?:the|our|its|his|her|their|these|those) )?"
+    r"(?:\w+ )?$"
     r"| neither (?:\w+ ){1,2}(?:is|are|was|were|shall|will|may|has|had) $"
 )
 """The end of a clause that turns round what follows: "failed to", "do not think that"."""
@@ -77,6 +84,14 @@ _AUXILIARIES: Final = frozenset(
 _NOBODY_DOES: Final = re.compile(r" (?:neither|nor|no|none of the) (?:\w+ ){1,2}$")
 """The subject of a denial before its verb: "Neither party" [may assign]."""
 _ABBREVIATED: Final = frozenset("mr mrs ms dr st jr prof".split())
+_TAKEN_BACK: Final = re.compile(
+    r"(?:unless|except|excepting|excluding|until|if|but|only (?:if|when|where|after|upon)"
+    r"|save (?:for|that|as)|provided(?: however)?(?: that)?|notwithstanding|subject to|other than"
+    r"|es sei denn|falls|sofern|sauf|i (?:believe|think|guess|suppose|assume|suspect|imagine)"
+    r"|as far as i|if i (?:recall|remember)"
+    r"|to (?:the best of )?my (?:knowledge|recollection|memory))(?! \w*ly\b)(?= |$)"
+)
+"""What right after a statement limits it or takes it back."""
 _PROVISOS: Final = frozenset("다만 단 但し ただし".split())
 _NEGATED_AFTER: Final = ("ない", "ません", "なかっ", "ず", "ぬ", "まい")
 
@@ -105,9 +120,10 @@ def edge_edits(
     found: list[Edit] = []
     flow, start, end = _flow(record, first, last)
     if start > 0 and 0 not in quotation.gaps:
-        found += _before(flow, text, start)
+        ends = end + 1 == len(flow) or any(stop in flow[end + 1].before for stop in STOPS)
+        found += _before(flow, text, start, ends=ends)
     if end + 1 < len(flow) and len(quotation.words) not in quotation.gaps:
-        found += _after(flow, end, closes=closes)
+        found += _after(flow, end, closes=closes, whole=_opens(flow, start))
     elif end + 1 < len(flow):
         found += _hidden(flow, end)
     for at in (first, last + 1):
@@ -170,7 +186,7 @@ def _lone(unit: Unit) -> bool:
     return len(unit.raw) == 1 and unit.raw >= "\u3040" and unit.raw.isalpha()
 
 
-def _before(record: Sequence[Unit], text: str, at: int) -> list[Edit]:
+def _before(record: Sequence[Unit], text: str, at: int, *, ends: bool) -> list[Edit]:
     before, start = record[at - 1], record[at]
     found = []
     if not any(stop in start.before for stop in (*STOPS, ";", ":")):
@@ -182,6 +198,9 @@ def _before(record: Sequence[Unit], text: str, at: int) -> list[Edit]:
             found.append(
                 _doubt(f"{words} {start.raw}", f'"{words}" stands right before it in the record')
             )
+        elif ends and (opening := _condition_of(record, at)):
+            why = f'its sentence opens with the condition "{opening}"'
+            found.append(_doubt(f"{opening} ... {start.raw}", why))
         elif frame := _framed(record, at):
             found.append(
                 _doubt(f"{frame} {start.raw}", f'"{frame}" stands before it in the record')
@@ -189,6 +208,29 @@ def _before(record: Sequence[Unit], text: str, at: int) -> list[Edit]:
     if start.key[:1].isdigit() and (before.key in _SIGNS or _signed(text, start)):
         found.append(_doubt(f"{before.raw}{start.raw}", "the sign before the number is cut off"))
     return found
+
+
+def _condition_of(record: Sequence[Unit], at: int) -> str:
+    """ "If it is not paid by January 20, [we cannot ship]": the main clause of a condition.
+
+    The condition's first words; empty where the sentence opens with none, or where what starts at
+    ``at`` is not what follows its comma.
+    """
+    if "," not in record[at].before:
+        return ""
+    low = at - 1
+    while low > max(0, at - _CONDITION) and not _starts_sentence(record, low):
+        low -= 1
+    if not _starts_sentence(record, low) or record[low].key not in _OPENING:
+        return ""
+    return " ".join(unit.raw for unit in record[low : low + 3])
+
+
+def _starts_sentence(record: Sequence[Unit], at: int) -> bool:
+    if at == 0:
+        return True
+    stopped = any(mark in record[at].before for mark in (*STOPS, ":", ";"))
+    return stopped and record[at - 1].key not in _ABBREVIATED
 
 
 def _framed(record: Sequence[Unit], at: int) -> str:
@@ -219,7 +261,14 @@ def _signed(text: str, number: Unit) -> bool:
     return sign in {"-", "–", ".", ","} and not earlier.isalnum() and earlier not in {")", "]"}
 
 
-def _after(record: Sequence[Unit], last: int, *, closes: bool) -> list[Edit]:
+def _opens(record: Sequence[Unit], at: int) -> bool:
+    """Whether a statement begins here: a sentence, or what follows "that"."""
+    if at == 0 or record[at - 1].key in _THAT:
+        return True
+    return any(mark in record[at].before for mark in (*STOPS, ":", ";"))
+
+
+def _after(record: Sequence[Unit], last: int, *, closes: bool, whole: bool) -> list[Edit]:
     end, after = record[last], record[last + 1]
     following = [unit.key for unit in record[last + 1 : last + 4]]
     stopped = any(stop in after.before for stop in STOPS)
@@ -228,6 +277,8 @@ def _after(record: Sequence[Unit], last: int, *, closes: bool) -> list[Edit]:
         found.append(
             _doubt(f"{end.raw} {after.raw}", f'"{after.raw}" follows right after it in the record')
         )
+    elif whole and not stopped and (cut := _cut_short(record, last, after)):
+        found.append(cut)
     elif closes and not stopped:
         words = [key for key in following if not key.isdigit()]
         danger = find_danger(words, groups=("condition",))
@@ -255,6 +306,16 @@ def _after(record: Sequence[Unit], last: int, *, closes: bool) -> list[Edit]:
 def _negates_near(record: Sequence[Unit], last: int) -> bool:
     """Whether one of the last words up to ``last`` negates."""
     return any(_negates(record, at) for at in range(max(0, last - _REACH), last + 1))
+
+
+def _cut_short(record: Sequence[Unit], last: int, after: Unit) -> Edit | None:
+    """A statement from its first word that ends right before its condition, exception or hedge."""
+    following = " ".join(unit.key for unit in record[last + 1 : last + 6])
+    found = _TAKEN_BACK.match(following)
+    if found is None or any(mark in after.before for mark in ";:"):
+        return None
+    why = f'the record goes on with "{found.group().strip()}"'
+    return _doubt(f"{record[last].raw}{after.before} {after.raw}", why)
 
 
 def _proviso(end: Unit, after: Unit) -> list[Edit]:

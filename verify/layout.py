@@ -215,17 +215,24 @@ def _is_numbered(hits: list[tuple[Line, int, int]], lines: int) -> bool:
 
 
 def _starts_numbered(hits: list[tuple[Line, int, int]], page: list[Line]) -> bool:
-    """A short page of a numbered document: its lines count from 1 without a gap."""
+    """A short page of a numbered document: its lines count from 1 without a gap.
+
+    Its own number may stand above them.
+    """
     if len(hits) * 2 < len(page):
         return False
     values = [value for _, value, _ in hits]
+    if values[1:2] == [1]:
+        values = values[1:]
     return bool(values) and values == list(range(1, len(values) + 1))
 
 
 def _number_page(text: str, hits: list[tuple[Line, int, int]]) -> None:
     last = 0
-    for line, value, content in hits:
+    for at, (line, value, content) in enumerate(hits):
         bare = not text[content : line.end].strip()
+        if bare and not last and at + 1 < len(hits) and hits[at + 1][1] <= value:
+            continue  # the page's own number, above line 1
         if bare and _ONLY_NUMBERS.match(text[line.start : line.end]) and value % 5 == 0:
             line.region = Region.LINE_NUMBER
             if value == last + 1:

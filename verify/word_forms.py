@@ -41,7 +41,7 @@ _LINE_NUMBER = re.compile(r"^[^\S\n]*\n[^\S\n]*\d{1,2}[^\S\n]+(?=[A-Z\"“])")
 """The number of a transcript's next line."""
 _SENTENCE_END = re.compile(
     r"[.!?。][\"')\]”’]{0,2}\d{0,2}(?=\s)|다\.(?=\s)|。"
-    r"|\n[ \t\u00a0]{0,80}\n(?=\s{0,80}(?:\d{1,4}\.|[A-Z]{2,}|[가-힣]\.))"
+    r"|\n[ \t\u00a0]{0,80}\n(?=\s{0,80}(?:\d{1,4}\.|[A-Z]{2,}|[가-힣]\.|>))"
 )
 _BOUND_NEGATIONS = re.compile(
     r"\b(?:whether or not|not only|(?:no|not) (?:later|less|more|fewer|greater|earlier) than"

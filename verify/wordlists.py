@@ -92,7 +92,8 @@ FIRST_PERSON = frozenset("i we my our me us".split())
 
 NEGATIONS = frozenset(
     """
-    not no never none nor neither without nothing cannot unless except excluding fail failed
+    not no never none nor neither nobody nowhere hardly scarcely barely rarely seldom without
+    nothing cannot unless except excluding fail failed
     fails refuse refused refuses decline declined denied deny denies nicht kein keine keinen ohne
     nie pas sans jamais aucun aucune
     """.split()

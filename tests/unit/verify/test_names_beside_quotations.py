@@ -50,7 +50,7 @@ def quotations(reply, record):
     [
         "| 9 January | “I wrote to Mr. Hartwell on the ninth of January.” | "
         "“Our own staff patched it twice that year.” |",
-        '- asked "Did you write to Mr. Hartwell?", the witness said '
+        '- asked "Did you write to Mr. Hartwell?", she named the ninth of January, and later said '
         "“Our own staff patched it twice that year.”",
         "- “I wrote to Mr. Hartwell on the ninth of January.”\n"
         "- “Our own staff patched it twice that year.”",

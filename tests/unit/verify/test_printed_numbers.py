@@ -14,13 +14,13 @@ from verify.printed_numbers import unnumbered
 from verify.source import DictSource
 
 TESTIMONY = """
- 1  BY MR. OSTEN:
- 2      Q.  What did Renn do?
+ 1  BY MR. HALE:
+ 2      Q.  What did Osei do?
  3      A.  He went home first.  In the end
- 4  March came and Renn signed the waiver before the
+ 4  March came and Osei signed the waiver before the
  5  June fair was open.
  6      Q.  How did the reactors travel?
- 7      A.  By ship.  Renn sent the
+ 7      A.  By ship.  Osei sent the
  8  reactors to Halifax in the spring, and he paid
  9  dollars for each crate.
 10      Q.  Did the rate change?
@@ -28,7 +28,7 @@ TESTIMONY = """
 12  percent or more.
 13      Q.  Anything else?
 14      A.  The seals were kept for
-15  days in the shed.  Renn paid at most
+15  days in the shed.  Osei paid at most
 16  $900 for 40 crates on January
 17  20, 2022.
 """
@@ -53,20 +53,20 @@ Lease of the Yard 16
 Lease of the Yard 17
 \fthe clerk went home.
 """
-RECORD = DictSource({"quill": ("Quill Deposition", TESTIMONY), "lease": ("Lease", PAGES)})
+RECORD = DictSource({"vance": ("Vance Deposition", TESTIMONY), "lease": ("Lease", PAGES)})
 
 
 @pytest.mark.parametrize(
     "reply",
     [
-        "In the end 4 March came and Renn signed the waiver.",
-        "Renn signed the waiver before the 5 June fair.",
-        "Renn signed the waiver before June 5.",
-        "Renn sent the 8 reactors to Halifax in the spring.",
-        "Renn paid 9 dollars for each crate.",
+        "In the end 4 March came and Osei signed the waiver.",
+        "Osei signed the waiver before the 5 June fair.",
+        "Osei signed the waiver before June 5.",
+        "Osei sent the 8 reactors to Halifax in the spring.",
+        "Osei paid 9 dollars for each crate.",
         "The rate rose by 12 percent.",
         "The seals were kept for 15 days in the shed.",
-        "Renn paid $900 for 40 crates.",
+        "Osei paid $900 for 40 crates.",
         "The Seller shall repair all defects within 7 days of receipt.",
         "The rent rose by 12 percent in the second year.",
         "Northgate sent 9 crates to the yard.",
@@ -87,7 +87,7 @@ def test_a_printed_number_proves_nothing(reply: str) -> None:
 
 
 def test_a_date_broken_over_two_numbered_lines_is_found_where_it_stands() -> None:
-    reply = "Renn paid at most $900 for 40 crates on January 20, 2022."
+    reply = "Osei paid at most $900 for 40 crates on January 20, 2022."
     found = {reply[one.start : one.end]: one for one in check(reply, RECORD).findings}
     place = found["January 20, 2022"].places[0]
     assert TESTIMONY[place.span.start : place.span.end] == "January\n17  20, 2022"
