@@ -11,7 +11,7 @@ from bot.blocks import Piece, Tone, paragraph
 from bot.conversation import Conversation
 from bot.misuse import Misuse
 from bot.slash import WITHOUT_MATTER, Name, Typed, parse
-from protocol.errors import AppError
+from protocol.errors import AppError, NotFound
 
 _DOING: Final[dict[Name, Callable[[Conversation, Typed], Awaitable[None]]]] = {
     Name.ASK: asking.ask,
@@ -87,7 +87,8 @@ async def _guarded(talk: Conversation, doing: Awaitable[None]) -> bool:
     except AppError as error:
         words = talk.front.look.words
         sent = talk.job is not None and talk.job != before
-        kept = words("error.kept_sent", job=talk.job) if sent else ""
+        there = sent and not isinstance(error, NotFound)  # "/show" of a job that is none of mine
+        kept = words("error.kept_sent", job=talk.job) if there else ""
         value = failures.error_value(error)
         talk.front.show(failures.error_blocks(value, talk.front.look, kept=kept))
         return False

@@ -56,6 +56,14 @@ _MARKING: Final = re.compile(
     r"변호사[ -]?의뢰인 (?:특권|비밀|비닉)|비닉특권)",
     re.IGNORECASE | re.MULTILINE,
 )
+_TITLE: Final = re.compile(
+    r"^[^a-z\n]{0,80}\b(?:MEMORANDUM(?: OF (?:LAW|POINTS AND AUTHORITIES))? IN"
+    r" (?:SUPPORT|OPPOSITION)"
+    r"|BRIEF (?:IN (?:SUPPORT|OPPOSITION)|OF|FOR)|(?:NOTICE OF )?MOTION (?:TO|FOR)|OPPOSITION TO"
+    r"|REPLY (?:BRIEF|IN SUPPORT))\b[^a-z\n]{0,120}$",
+    re.MULTILINE,
+)
+"""A paper for a court by its own title, in capitals on a line of its own."""
 _WORK_PRODUCT: Final = re.compile(r"\bwork[- ]product\b", re.IGNORECASE)
 _OPENING_CHARS: Final = 600
 
@@ -71,7 +79,7 @@ def guess(name: str, opening: str) -> DocumentClass:
     """The class that a file's path and the opening of its text suggest; evidence in doubt."""
     if _WORK_PRODUCT.search(marking("", opening)):
         return DocumentClass.WORK_PRODUCT
-    said = set(words(name.replace("_", " ")))
+    said = set(words(re.sub(r"(?<=[A-Za-z])\d+\b|_", " ", name)))
     joined = "".join(sorted(said))
     captioned = len({m.lower() for m in _CAPTION.findall(opening[:3000])}) >= 2
     for document_class, marks in _NAME_WORDS:
@@ -80,6 +88,8 @@ def guess(name: str, opening: str) -> DocumentClass:
             return document_class
         if any(mark in joined for mark in marks if not mark.isascii()):
             return document_class
+    if _TITLE.search(opening[: 2 * _OPENING_CHARS]):
+        return DocumentClass.PLEADING
     return DocumentClass.EVIDENCE
 
 

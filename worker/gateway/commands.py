@@ -55,7 +55,7 @@ def _arguments(verb: str, words: list[str], flags: set[str]) -> tuple[str, ...] 
             return None
         seen.add(word)
         if word == "--matter":
-            matter = next(rest, "")
+            matter = next(rest, "").upper()
             if not _MATTER.fullmatch(matter):
                 return None
             given += [word, matter]

@@ -439,6 +439,14 @@ async def test_leaving_a_job_says_how_to_come_back(talk, worker, face):
     assert "STOPPED" in face.text
 
 
+async def test_a_job_of_somebody_else_is_not_said_to_be_kept(talk, worker, face):
+    worker.bodies[OLD] = [NotFound("no such job")]
+    worker.results[ask.GetAnswer] = NotFound("no such job")
+    await chat.handle(talk, f"/show {OLD}")
+    assert "no such job" in face.text
+    assert "Kept" not in face.text
+
+
 async def test_what_ended_while_nobody_looked_is_shown_once(talk, worker, face):
     talk.outbox.expect(talk.channel, JOB)
     talk.outbox.shown(talk.channel, JOB, 3)

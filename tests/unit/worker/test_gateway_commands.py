@@ -19,6 +19,7 @@ GIVEN = {"ask", "find", "chat", "--fd", "--matter", "--json", "--plain", "-"}
         ("ask -", ("ask", "-")),
         ("ask --json -", ("ask", "--json", "-")),
         ("find --matter M-7F3K --json -", ("find", "--matter", "M-7F3K", "--json", "-")),
+        ("find --matter m-7f3k -", ("find", "--matter", "M-7F3K", "-")),
         ("find --matter 'M-7F3K' -", ("find", "--matter", "M-7F3K", "-")),
         # words of a question would stand in the process list
         ("ask what did she know", None),
