@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from verify.clauses import Clause
-from verify.governing import governed_otherwise
 from verify.one_sided import one_sided
+from verify.periods import counted_otherwise
 from verify.surroundings import (
     ITEM,
     OTHER_ITEM,
@@ -201,8 +201,8 @@ def _objection(
         return f"the record has another title before {mistitled.title()}"
     if _swapped(clause, around, granted, equal):
         return "the record names the two sides in another order"
-    if governed := governed_otherwise(clause.ordered, around.own):
-        return governed
+    if counted := counted_otherwise(clause.ordered, around.own):
+        return counted
     return "" if verbatim else _of_the_words(clause, around, turned)
 
 
