@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
 
-from protocol.record import DocumentClass
-from rag.classes import by_name, guess
+from protocol.ids import MatterId
+from protocol.record import DocumentClass, Matter
+from rag.classes import by_name, guess, marking, said
+from rag.matters import Manifest
 
 CAPTION = "IN THE SUPERIOR COURT OF ALDER COUNTY\nHARTWELL, Plaintiff, v. NORTHGATE, Defendant.\n"
 
@@ -41,3 +45,49 @@ def test_the_exact_name_wins_then_the_longest_pattern() -> None:
     assert by_name(rules, "mail/x.txt") == 2
     assert by_name(rules, "x") == 1
     assert by_name({}, "x") is None
+
+
+MANIFEST = Manifest(
+    matter=Matter(
+        id=MatterId("M-7F3K"), title="A v. B", opened_at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    ),
+    classes={"mail.eml": DocumentClass.PLEADING, "own.txt": DocumentClass.AUTHORITY},
+    exhibits={"mail.eml": "A", "own.txt": "B"},
+    custodians={"mail.eml": "Reeves", "own.txt": "Lee"},
+    designations={"mail.eml": "CONFIDENTIAL"},
+    privileged=("mail.eml",),
+)
+
+
+def test_an_attachment_takes_over_what_is_said_of_its_message_but_not_its_exhibit_label():
+    found = said(MANIFEST, "photo.txt", "mail.eml", "Water came in.", own=False)
+    assert found.document_class is DocumentClass.PLEADING
+    assert (found.exhibit, found.custodian, found.designation) == (None, "Reeves", "CONFIDENTIAL")
+    assert found.privileged
+
+
+def test_what_is_said_of_the_attachment_itself_wins():
+    found = said(MANIFEST, "own.txt", "mail.eml", "Water came in.", own=False)
+    assert found.document_class is DocumentClass.AUTHORITY
+    assert (found.exhibit, found.custodian, found.designation) == ("B", "Lee", "CONFIDENTIAL")
+    assert found.privileged
+
+
+def test_a_paper_of_which_nothing_is_said():
+    found = said(MANIFEST, "photo.txt", "photo.txt", "Water came in.", own=False)
+    assert found.document_class is DocumentClass.EVIDENCE
+    assert (found.exhibit, found.custodian, found.designation) == (None, None, None)
+    assert not found.privileged
+
+
+def test_what_this_product_wrote_is_model_output_whatever_is_said():
+    found = said(MANIFEST, "own.txt", "own.txt", "Water came in.", own=True)
+    assert found.document_class is DocumentClass.MODEL_OUTPUT
+
+
+def test_a_marking_is_shown_to_the_end_of_its_line_and_only_near_the_top():
+    line = "PRIVILEGED AND CONFIDENTIAL, for counsel only"
+    assert marking("memo.txt", f"{line}\nThe pump had failed.") == line
+    assert len(marking("memo.txt", line + " x" * 200)) < len(line) + 100
+    assert marking("memo.txt", "x\n" * 400 + line) == ""
+    assert marking("a_privileged_memo.txt", "The pump had failed.") == "privileged"

@@ -74,6 +74,22 @@ def test_reporter_and_statute_cites_of_a_reply_are_found() -> None:
     assert any("42 U.S.C. § 1983" in cite for cite in found)
 
 
+@pytest.mark.parametrize("marked", ["§ 1", "U.S.C.", "Rule A"])
+def test_what_is_too_short_or_holds_no_number_is_not_looked_up(marked: str) -> None:
+    judged = judge(f"Opening Brief relies on {marked} here.", marked)
+    assert judged.verdict is Verdict.CHECK
+    assert "Not read as a cite" in judged.reason
+
+
+def test_further_places_stand_beside_the_first() -> None:
+    many = DictSource({f"d{n}": (f"Brief {n}", f"See 545 U.S. 524. {n}") for n in range(9)})
+    judged = judge_authority_cite("See 545 U.S. 524.", (4, 16), many)
+    assert judged.verdict is Verdict.VERIFIED
+    assert len(judged.places) == 1
+    assert len(judged.also_in) == 5
+    assert judged.places[0] not in judged.also_in
+
+
 @given(st.text(max_size=80))
 def test_any_text_is_read_without_failing(text: str) -> None:
     for cite in find_reporter_cites(text):

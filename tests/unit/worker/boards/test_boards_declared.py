@@ -4,7 +4,7 @@ import pytest
 
 from bench.board_boxes import make_gpu
 from protocol.errors import BadRequest
-from worker.boards.declared import as_toml, load_declared
+from worker.boards.declared import Declared, as_toml, load_declared
 from worker.boards.verdicts import Thresholds, expected_of
 
 TEXT = """
@@ -67,3 +67,9 @@ def test_it_reads_back_what_it_writes(written):
 def test_a_card_of_no_board_twice_or_with_a_wrong_key_is_refused(written, more):
     with pytest.raises(BadRequest):
         written(TEXT + more)
+
+
+def test_a_file_that_cannot_be_read_is_not_a_box_without_boards(tmp_path):
+    with pytest.raises(BadRequest, match="cannot be read"):
+        load_declared(tmp_path)  # a folder where the file should be
+    assert load_declared(tmp_path / "boards.toml") == Declared()
