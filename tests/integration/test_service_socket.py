@@ -166,9 +166,10 @@ async def test_too_many_lines_are_told_to_come_back(box):
         limits=Limits(connections=1),
     )
     await server.start()
-    _, writer = await asyncio.open_unix_connection(str(box.socket))
+    reader, writer = await asyncio.open_unix_connection(str(box.socket))
     writer.write(encode(box.stamp()) + HELLO)
-    await asyncio.sleep(0.05)
+    async with asyncio.timeout(60):
+        await reader.readline()  # welcomed
     (frame,) = await _talk(box.socket, encode(box.stamp()) + HELLO)
     assert isinstance(frame, Error)
     assert (frame.error.code, frame.error.retry) == ("unavailable", True)

@@ -46,7 +46,10 @@ async def test_watching_a_healthy_box_says_nothing(library, simulate, declared_o
             kernel_lines=list,
         )
         task = asyncio.create_task(watcher.run())
-        await asyncio.sleep(2)
+        async with asyncio.timeout(60):
+            while watcher.health is None:  # noqa: ASYNC110 - nobody tells when it has looked
+                await asyncio.sleep(0.05)
+        await asyncio.sleep(1)  # some looks more; fewer on a busy machine, which does no harm
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await watcher.close()

@@ -36,6 +36,7 @@ class Work:
     def __init__(self) -> None:
         self.go = asyncio.Event()
         self.working = 0
+        self.at_work = 0
         self.let_go = asyncio.Event()
         self.let_go.set()
         self.closed = 0
@@ -45,6 +46,7 @@ class Work:
         try:
             yield PromptProgress(total=7, cached=2, processed=7)
             yield Text(delta="one ")
+            self.at_work += 1  # asked for more, so what it said is counted
             await self.go.wait()
             yield Text(delta="two")
             yield Finished(usage=Usage(prompt_tokens=7, output_tokens=2))
@@ -57,6 +59,13 @@ class Work:
         if self.let_go.is_set():
             self.working = 0
         return self.working
+
+
+async def _at_work(work: Work, number: int = 1) -> None:
+    """Returns once so many calls have said what they say before they are let go."""
+    async with asyncio.timeout(60):
+        while work.at_work < number:  # noqa: ASYNC110 - turns of the loop, not of a clock
+            await asyncio.sleep(0)
 
 
 async def _all(calls: Calls, request: Request, work: Work) -> list[StreamEvent]:
@@ -79,7 +88,7 @@ async def test_cancel_gives_what_was_done_and_holds_the_slot_until_the_engine_le
     work.let_go.clear()
     calls = Calls(1, work.count)
     task = asyncio.create_task(_all(calls, make_request(), work))
-    await asyncio.sleep(0.01)
+    await _at_work(work)
     assert calls.cancel("r")
     usage = (await task)[-1].usage
     assert usage == Usage(
@@ -105,9 +114,9 @@ async def test_a_waiting_call_can_be_cancelled() -> None:
     work = Work()
     calls = Calls(1, work.count)
     first = asyncio.create_task(_all(calls, make_request("first"), work))
-    await asyncio.sleep(0.01)
+    await _at_work(work)
     second = asyncio.create_task(_all(calls, make_request("second"), work))
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(0)  # it is known now, and waits
     assert calls.cancel("second")
     events = await second
     assert [type(event) for event in events] == [Finished]
@@ -121,7 +130,7 @@ async def test_tearing_the_consumer_closes_the_source() -> None:
     work = Work()
     calls = Calls(1, work.count)
     task = asyncio.create_task(_all(calls, make_request(), work))
-    await asyncio.sleep(0.01)
+    await _at_work(work)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -167,7 +176,7 @@ async def test_an_engine_that_does_not_let_go_is_reported_as_hung() -> None:
     work.let_go.clear()
     calls = Calls(1, work.count, hung=lambda: told.append("hung"), limit_s=0.1)
     task = asyncio.create_task(_all(calls, make_request(), work))
-    await asyncio.sleep(0.01)
+    await _at_work(work)
     calls.cancel("r")
     await task
     await calls.wait_idle(60)
@@ -181,7 +190,7 @@ async def test_an_engine_that_is_gone_works_on_nothing() -> None:
     work = Work()
     calls = Calls(1, gone)
     task = asyncio.create_task(_all(calls, make_request(), work))
-    await asyncio.sleep(0.01)
+    await _at_work(work)
     calls.cancel("r")
     await task
     await calls.wait_idle(60)
@@ -206,7 +215,7 @@ async def test_closing_loses_every_call_running_or_waiting() -> None:
     work = Work()
     calls = Calls(1, work.count)
     tasks = [asyncio.create_task(_all(calls, make_request(str(n)), work)) for n in range(2)]
-    await asyncio.sleep(0.01)
+    await _at_work(work)
     await calls.close()
     for task in tasks:
         with pytest.raises(EngineLost):
@@ -218,7 +227,9 @@ async def test_two_slots_work_together_and_a_third_call_waits() -> None:
     work = Work()
     calls = Calls(2, work.count)
     tasks = [asyncio.create_task(_all(calls, make_request(str(n)), work)) for n in range(3)]
-    await asyncio.sleep(0.01)
+    await _at_work(work, 2)
+    for _ in range(20):
+        await asyncio.sleep(0)
     assert work.working == 2
     work.go.set()
     for events in await asyncio.gather(*tasks):

@@ -252,17 +252,22 @@ async def test_the_loop_is_free_while_the_disk_is_slow(tmp_path: Path) -> None:
 
 
 async def test_an_act_whose_caller_left_is_finished_and_rings(tmp_path: Path) -> None:
-    hang = threading.Event()
+    hang, begun = threading.Event(), threading.Event()
     hang.set()
-    queue = DurableQueue.open(tmp_path / "queue.sqlite", clock, hook=lambda name: _wait(hang))
+
+    def hook(name: str) -> None:
+        begun.set()
+        _wait(hang)
+
+    queue = DurableQueue.open(tmp_path / "queue.sqlite", clock, hook=hook)
     job = await queue.add(new())
     lease = await queue.claim("a", "w-1")
     assert lease is not None
     follower = asyncio.create_task(queue.wait_event(job.id, 2))
-    await asyncio.sleep(0.01)
     hang.clear()
+    begun.clear()
     saying = asyncio.create_task(queue.say(lease, Words(part=1)))
-    await asyncio.sleep(0.01)
+    assert await asyncio.to_thread(begun.wait, 60)  # one that has not begun would be taken back
     saying.cancel()
     with pytest.raises(asyncio.CancelledError):
         await saying
