@@ -1,4 +1,4 @@
-"""Work on a thread that is over before its caller goes on, also when the caller is cancelled.
+"""Work that is over before its caller goes on, also when the caller is cancelled.
 
 `asyncio.to_thread` leaves its thread running when the task that waits for it is cancelled, and
 whatever the task held for the thread (a lock, an open matter, the embedder) is given away under it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -27,7 +27,7 @@ async def to_the_end(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     then raises the cancellation; what the function gave or raised is lost then. For what takes
     seconds; what takes longer goes through `interruptible`.
     """
-    return await _outlasted(asyncio.to_thread(function, *args, **kwargs), lambda: None)
+    return await whole(asyncio.to_thread(function, *args, **kwargs))
 
 
 async def interruptible(function: Callable[[Callable[[], None]], T]) -> T:
@@ -41,20 +41,30 @@ async def interruptible(function: Callable[[Callable[[], None]], T]) -> T:
         if gone.is_set():
             raise Abandoned
 
-    return await _outlasted(asyncio.to_thread(function, check), gone.set)
+    return await whole(asyncio.to_thread(function, check), gone.set)
 
 
-async def _outlasted(running: Coroutine[object, object, T], on_cancel: Callable[[], None]) -> T:
-    work = asyncio.ensure_future(running)
+async def whole(work: Awaitable[T], on_cancel: Callable[[], object] = lambda: None) -> T:
+    """Awaits work to its end, however often the one who waits is cancelled meanwhile.
+
+    Args:
+        work: What must not be left in the middle.
+        on_cancel: Called at the first cancellation, to have the work end sooner.
+
+    Raises:
+        asyncio.CancelledError: After the work has ended, if the one who waits was cancelled; what
+            the work gave or raised is lost then.
+    """
+    task = asyncio.ensure_future(work)
     try:
-        return await asyncio.shield(work)
+        return await asyncio.shield(task)
     except asyncio.CancelledError:
         on_cancel()
-        while not work.done():
+        while not task.done():
             try:
-                await asyncio.wait({work})
+                await asyncio.wait({task})
             except asyncio.CancelledError:
                 continue
-        if not work.cancelled():
-            work.exception()  # looked at, so that nobody reports it
+        if not task.cancelled():
+            task.exception()  # looked at, so that nobody reports it
         raise

@@ -15,8 +15,8 @@ import os
 import signal
 import socket
 import termios
-from collections.abc import AsyncIterator, Awaitable
-from typing import IO, Any, Final, TypeVar, cast
+from collections.abc import AsyncIterator
+from typing import IO, Any, Final, cast
 
 from protocol.errors import Unavailable
 from protocol.frames import Stamp
@@ -25,8 +25,7 @@ from worker.gateway.channel import Channel, Terminal
 from worker.gateway.relay import relay
 from worker.gateway.worker_line import connect
 from worker.logs import Log
-
-T = TypeVar("T")
+from worker.threads import whole
 
 _log: Final = Log("gateway")
 _READ_BYTES: Final = 64 * 1024
@@ -135,26 +134,8 @@ async def _spawned(*command: str, **options: Any) -> asyncio.subprocess.Process:
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
-        await _whole(end())
+        await whole(end())
         raise
-
-
-async def _whole(work: Awaitable[T]) -> T:
-    """Awaits work to its end, however often the one who waits is cancelled meanwhile.
-
-    Raises:
-        asyncio.CancelledError: After the work has ended, if it was.
-    """
-    task = asyncio.ensure_future(work)
-    cancelled = False
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            cancelled = True
-    if cancelled:
-        raise asyncio.CancelledError
-    return task.result()
 
 
 @contextlib.asynccontextmanager
@@ -164,7 +145,7 @@ async def _ended(child: asyncio.subprocess.Process) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        await _whole(_end_group(child))
+        await whole(_end_group(child))
 
 
 async def _end_group(child: asyncio.subprocess.Process) -> None:
