@@ -86,6 +86,10 @@ def documents(matter: MatterId, result: Documents, look: Look) -> list[Block]:
             text = f"{look.signs.amber} {look.line(entry.name)}: {look.line(entry.reason)}"
             blocks.append(paragraph(Piece(text, Tone.AMBER), indent=3, hang=5))
     blocks.append(paragraph(Piece(coverage(result.coverage, look))))
+    blocks += [
+        paragraph(Piece(f"Bates {look.line(line)}", Tone.FAINT), indent=3, hang=5)
+        for line in result.productions
+    ]
     return blocks
 
 

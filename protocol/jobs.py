@@ -358,6 +358,8 @@ class Documents(_Result, frozen=True, kw_only=True, tag="documents"):
     documents: tuple[DocumentInfo, ...]
     ledger: Ledger
     coverage: Coverage
+    productions: tuple[str, ...] = ()
+    """Series of Bates numbers over all files, each with its gaps and overlaps in words."""
 
 
 class SourcePage(_Result, frozen=True, kw_only=True, tag="page"):

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from protocol.errors import BadRequest, NotFound
 from protocol.ids import MatterId, UserName, matter_id, new_matter_id
 from protocol.record import Ledger, LedgerState, Matter
+from rag import production
 from rag.coverage import coverage
 from rag.embedding import Embedder
 from rag.ingest import IngestProgress, ingest
@@ -189,6 +190,7 @@ def show(ctx: click.Context, matter: str) -> None:
     settings = settings_of(ctx)
     with OpenMatter(matters_folder(settings) / _code(matter)) as held:
         covered = coverage(held)
+        productions = production.told(held)
     if (hold := hold_on(matters_folder(settings) / _code(matter))) is not None:
         click.echo(f"on legal hold since {hold.at:%Y-%m-%d}, set by {hold.by}: {hold.reason}")
     click.echo(
@@ -199,6 +201,8 @@ def show(ctx: click.Context, matter: str) -> None:
         click.echo(f"  follows {path}{'' if path.is_dir() else ' (not there now)'}")
     for one in covered.unread:
         click.echo(f"  {one.name}{', pages ' + one.pages if one.pages else ''}: {one.reason}")
+    for line in productions:
+        click.echo(f"  Bates {line}")
 
 
 @command.command(epilog="Example: secondchair-worker matters close M-7F3K --yes")

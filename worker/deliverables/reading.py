@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Final
 
 from protocol.answers import Provenance
 from protocol.events import Progress, Stage
 from protocol.jobs import Ingest
 from protocol.record import Ledger, LedgerState
+from rag import production
 from rag.coverage import coverage
 from rag.ingest import IngestProgress, ingest
 from rag.ingest import ledger as read_ledger
+from rag.matters import OpenMatter
 from worker.deliverables import Desk, Draft
 from worker.followed import folders_of
 from worker.quotation_index import make_missing
@@ -51,11 +54,24 @@ async def make(desk: Desk, request: Ingest) -> Draft:
         text=_written(ledger, before),
         coverage=await asyncio.to_thread(coverage, record),
         provenance=Provenance(composition="code"),
-        notes=tuple(
-            f"The followed folder “{under}” cannot be read now."
-            for under, folder in followed.items()
-            if not folder.is_dir()
+        notes=(
+            *await asyncio.to_thread(_productions, record),
+            *_not_there(followed),
         ),
+    )
+
+
+def _productions(record: OpenMatter) -> tuple[str, ...]:
+    """Series of Bates numbers in which something is missing or stands twice."""
+    lame = any(one.gaps or one.overlaps for one in production.series(record))
+    return tuple(f"Bates {line}." for line in production.told(record)) if lame else ()
+
+
+def _not_there(followed: Mapping[str, Path]) -> tuple[str, ...]:
+    return tuple(
+        f"The followed folder “{under}” cannot be read now."
+        for under, folder in followed.items()
+        if not folder.is_dir()
     )
 
 

@@ -29,6 +29,7 @@ from protocol.jobs import (
     Result,
     SourcePage,
 )
+from rag import production
 from rag.coverage import coverage
 from rag.ingest import ledger
 from worker.boxes import LEND
@@ -75,6 +76,7 @@ class Look:
                     documents=tuple(held.record.documents()),
                     ledger=ledger(held.record),
                     coverage=coverage(held.record),
+                    productions=production.told(held.record),
                 )
             )
 
