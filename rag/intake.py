@@ -57,8 +57,8 @@ def take_in(
     return new
 
 
-def news(matter: OpenMatter, folder: Path, *, under: str = "") -> int:
-    """How many files of a folder `take_in` would look at: new or changed by size and time.
+def news(matter: OpenMatter, folder: Path, *, under: str = "") -> frozenset[tuple[str, int, int]]:
+    """The files of a folder that `take_in` would look at, with size in bytes and time in ns.
 
     Raises:
         NotFound: There is no such folder.
@@ -66,12 +66,14 @@ def news(matter: OpenMatter, folder: Path, *, under: str = "") -> int:
     if not folder.is_dir():
         raise NotFound("there is no such folder")
     origin = _origin(matter, folder)
-    new = 0
+    new = set()
     for path in _files_under(folder):
         with suppress(OSError):  # gone meanwhile
-            name = _known(matter, origin, _given(folder, path, under))
-            new += name is None or not _same(matter, name, path.stat())
-    return new
+            given, stat = _given(folder, path, under), path.lstat()
+            name = _known(matter, origin, given)
+            if name is None or not _same(matter, name, path.stat()):
+                new.add((given, stat.st_size, stat.st_mtime_ns))
+    return frozenset(new)
 
 
 def _files_under(folder: Path) -> Iterator[Path]:

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import secrets
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
@@ -34,6 +35,9 @@ _LOOK_S: Final = 5.0
 """Between looks at which folders are to be followed."""
 _AGAIN_S: Final = 60.0
 """Between looks into a folder of which the system says nothing, and before one that failed."""
+
+_FORGET_S: Final = 3600.0
+"""After it a file that no reading took in (it could not be opened) is asked for once more."""
 
 Submit = Callable[[Ingest, Caller], Awaitable[Result]]
 Order = tuple[MatterId, str]
@@ -72,6 +76,8 @@ class Following:
         self._look_s, self._again_s, self._rest_ms = look_s, again_s, rest_ms
         self._tasks: dict[Order, asyncio.Task[None]] = {}
         self._trouble: dict[Order, str] = {}
+        self._asked: dict[Order, tuple[frozenset[tuple[str, int, int]], float]] = {}
+        """The files for which a reading was asked last, and when."""
 
     def health(self) -> tuple[str, str] | None:
         """State and sentence for the worker's health; None when nothing is to be followed."""
@@ -166,10 +172,14 @@ class Following:
         try:
             async with self._shelf.use(matter) as held:
                 new = await asyncio.to_thread(news, held.record, Path(one.folder), under=one.under)
-            if new and not await self._waits(matter):
+            asked, at = self._asked.get(order, (frozenset(), 0.0))
+            if time.monotonic() - at > _FORGET_S:
+                asked = frozenset()
+            if new - asked and not await self._waits(matter):
                 request = Ingest(matter=matter, key=f"follow-{secrets.token_hex(8)}")
                 await self._submit(request, Caller(person=one.by, through=None, matters=(matter,)))
-                _LOG.info("ingest.asked", matter=matter, user=one.by, count=new)
+                self._asked[order] = (new, time.monotonic())
+                _LOG.info("ingest.asked", matter=matter, user=one.by, count=len(new))
         except AppError as error:
             self._say(order, error.message)
             return False
