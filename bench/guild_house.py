@@ -40,6 +40,7 @@ from protocol.jobs import (
     Chronology,
     CiteCheck,
     Decide,
+    Edit,
     Export,
     Extract,
     Find,
@@ -57,6 +58,7 @@ from protocol.jobs import (
 from worker.engine.scripted import Script
 from worker.gateway import DropSettings, GatewaySettings
 from worker.gateway.listener import Gateway
+from worker.handlers.edit import Edits
 from worker.keys import make_key
 from worker.registry import Disclosure, Key, Registry, RegistryFile, Role, User, write
 from worker.service import Handlers
@@ -231,6 +233,7 @@ def _handlers(house: House) -> Handlers:
             Health: house.look.health,
             Forget: house.look.forget,
             Decide: house.gate.decide,
+            Edit: Edits(house.office).edit,
             Export: house.gate.export,
         },
         events=house.queue,

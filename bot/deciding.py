@@ -54,10 +54,14 @@ def edit_line(answer: Answer) -> str:
     It names the job, so that the words never go to a reply that came in meanwhile. What a terminal
     would obey is made visible first.
     """
-    text = "".join(
+    return f"/{Name.EDIT} {answer.job}\n{words_to_edit(answer)}"
+
+
+def words_to_edit(answer: Answer) -> str:
+    """A reply's own words, with what a terminal would obey, or what would hide, made visible."""
+    return "".join(
         part if part in ("\t", "\n") else visible(part) for part in _KEPT.split(answer.text)
     )
-    return f"/{Name.EDIT} {answer.job}\n{text}"
 
 
 def edited_job(typed: Typed) -> tuple[JobId | None, str]:

@@ -18,10 +18,12 @@ from protocol.ids import JobId, job_id
 
 _ID: Final = re.compile(
     r"sc:(?P<job>J-[0-9A-Z]{9}-[0-9A-Z]{4})"
-    r":(?P<act>approve|return|open|retry|cancel|md|json):(?P<version>[0-9a-f]{1,12})"
+    r":(?P<act>approve|return|open|retry|cancel|md|json|edit):(?P<version>[0-9a-f]{1,12})"
 )
 VERSION_CHARS: Final = 12
 NO_VERSION: Final = "0"
+FORM: Final = "form:"
+"""Stands before the id of a button in the id of the form that it opened."""
 
 
 class Act(StrEnum):
@@ -34,6 +36,8 @@ class Act(StrEnum):
     CANCEL = "cancel"
     MD = "md"
     JSON = "json"
+    EDIT = "edit"
+    """Of a form only; no button bears it."""
 
 
 _LABELS: Final = {

@@ -11,7 +11,7 @@ from typing import Any, Final
 import discord  # noqa: TID251
 from discord import app_commands  # noqa: TID251
 
-from bot.guild import orders
+from bot.guild import editing, orders
 from bot.guild.counter import LISTED, Counter, asker_of
 from bot.guild.gate import Said
 from bot.guild.settings import Mode
@@ -249,6 +249,11 @@ def _full(add: Add, counter: Counter) -> None:
         here: Here, item: app_commands.Range[int, 1, 100_000] | None = None, job: str = ""
     ) -> None:
         await counter.serve(here, lambda grant: counter.sources(grant, job, item))
+
+    @add(name="edit", description="Your words in a reply's place; they are checked anew")
+    @app_commands.autocomplete(job=some_jobs)
+    async def edit(here: Here, job: str = "") -> None:
+        await editing.open_form(counter, here, job)
 
     @add(name="cancel", description="Stop a job")
     @app_commands.autocomplete(job=some_jobs)

@@ -13,8 +13,8 @@ from typing import Any, Final
 import discord  # noqa: TID251
 
 from bot.annotate import marked
-from bot.guild import shape
-from bot.guild.buttons import Act, Press, parse
+from bot.guild import editing, shape
+from bot.guild.buttons import FORM, Act, Press, parse
 from bot.guild.counter import Answering, Counter, asker_of
 from bot.guild.gate import Fixed, Prose, Said
 from bot.guild.rights import Grant
@@ -23,7 +23,6 @@ from protocol.answers import GREEN, Answer, ReviewState
 from protocol.errors import AppError, Conflict
 from protocol.jobs import Decide
 
-_FORM: Final = "form:"
 _QUICK_S: Final = 0.8
 """A form is its own acknowledgement, and that is due within a second."""
 _CHECKS: Final = ("check_read", "check_citations", "check_facts")
@@ -56,7 +55,7 @@ async def open_form(counter: Counter, interaction: discord.Interaction[Any], pre
 
 def pressed(custom_id: str) -> Press | None:
     """The button that opened a form; None when the form is none of ours."""
-    return parse(custom_id.removeprefix(_FORM)) if custom_id.startswith(_FORM) else None
+    return parse(custom_id.removeprefix(FORM)) if custom_id.startswith(FORM) else None
 
 
 async def submitted(counter: Counter, interaction: discord.Interaction[Any], press: Press) -> None:
@@ -67,6 +66,8 @@ async def submitted(counter: Counter, interaction: discord.Interaction[Any], pre
         answer = await counter.current(grant, press)
         if press.act is Act.APPROVE:
             return await _approve(counter, grant, answer, fields, str(interaction.id))
+        if press.act is Act.EDIT:
+            return await editing.put(counter, grant, answer, fields, str(interaction.id))
         note = str(fields.get("note", "")).strip()[:_NOTE_CHARS]
         return await _decide(
             counter, grant, answer, ReviewState.RETURNED, str(interaction.id), note=note
@@ -133,7 +134,7 @@ def _unproven(answer: Answer) -> list[int]:
 
 def _approve_form(press: Press, unproven: list[int], words: Words) -> discord.ui.Modal:
     form = discord.ui.Modal(
-        title=words("form_approve"), custom_id=_FORM + press.custom_id, timeout=None
+        title=words("form_approve"), custom_id=FORM + press.custom_id, timeout=None
     )
     options = [discord.CheckboxGroupOption(label=words(key), value=key) for key in _CHECKS]
     checks = discord.ui.CheckboxGroup[Any](
@@ -154,7 +155,7 @@ def _approve_form(press: Press, unproven: list[int], words: Words) -> discord.ui
 
 def _return_form(press: Press, words: Words) -> discord.ui.Modal:
     form = discord.ui.Modal(
-        title=words("form_return"), custom_id=_FORM + press.custom_id, timeout=None
+        title=words("form_return"), custom_id=FORM + press.custom_id, timeout=None
     )
     note = discord.ui.TextInput[Any](
         custom_id="note", style=discord.TextStyle.paragraph, max_length=_NOTE_CHARS

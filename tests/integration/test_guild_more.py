@@ -15,7 +15,8 @@ from bench.house import CODE, SAMPLE, read_matter
 from bot.guild.deliveries import Bound, Deliveries
 from bot.guild.desk import Desk
 from bot.guild.menu import CHECK
-from protocol.jobs import Documents, ListDocuments
+from protocol.answers import ReviewState
+from protocol.jobs import Documents, Edit, GetAnswer, ListDocuments
 from worker.engine.scripted import Line
 
 QUESTION = "When did Northgate first know of the leak?"
@@ -66,7 +67,7 @@ def journal(root):
 
 async def test_tables_papers_and_checks_become_replies_in_a_full_channel(root):
     async with opened(root, Mode.FULL) as guild:
-        assert {each["name"] for each in guild.double.world.commands} == EVERYWHERE
+        assert {each["name"] for each in guild.double.world.commands} == EVERYWHERE | {"edit"}
         you = guild.you
         (complaint,) = await you.complete(CHANNEL, "citecheck", "document", "complaint")
         for name, options in (
@@ -167,6 +168,54 @@ async def test_names_the_box_does_not_take_are_refused_and_counted(root):
         )
         inbox = root / "matters" / CODE / "inbox"
         assert not inbox.exists() or list(inbox.iterdir()) == []
+
+
+async def test_an_edit_opens_with_the_words_and_puts_others_in_their_place(root):
+    async with opened(root, Mode.FULL, Line(text="[[1]]")) as guild:
+        you = guild.you
+        await you.slash(CHANNEL, "ask", question=QUESTION)
+        (final,) = await guild.finals()
+        await guild.idle()
+        job = final["content"].split()[3] if "J-" in final["content"] else ""
+        nothing = await (await guild.stranger.slash(CHANNEL, "edit")).said()
+        assert nothing.startswith("not_found")
+        form = await you.slash(CHANNEL, "edit", job=job)
+        begun = form.form["components"][0]["component"]["value"]
+        result = await guild.link.call(
+            GetAnswer(job=form.form["custom_id"].split(":")[2]), acting_for=you.account
+        )
+        assert begun == result.answer.text
+        late = await you.slash(CHANNEL, "edit", job=job)
+        # The bot restarts between opening the form and sending it.
+        await guild.kill_bot()
+        await guild.start_bot()
+        done = await you.submit(form, text="Northgate knew on March 31, 2031.")
+        said = await done.said()
+        assert "0 verified" in said
+        assert "void" in said
+        shown = str(guild.double.messages(CHANNEL))
+        assert "Northgate knew on March 31, 2031." in shown
+        # A form that was opened on the text of before is stale; nothing of it is taken.
+        assert (await (await you.submit(late, text="Another.")).said()).startswith("conflict")
+        now = await guild.link.call(GetAnswer(job=result.answer.job), acting_for=you.account)
+        assert now.answer.text == "Northgate knew on March 31, 2031."
+        assert now.answer.review is ReviewState.AWAITING
+        # The button beside the answer decides on the new text.
+        private = await done.message()
+        returned = await you.click(private, "Return")
+        assert "now" in await (await you.submit(returned, note="no such day")).said()
+        # Longer than a form takes: it is said so, and nothing opens.
+        await guild.link.call(
+            Edit(
+                job=now.answer.job,
+                answer_sha256=now.answer.text_sha256,
+                text="It leaked. " * 500,
+                key="long",
+            ),
+            acting_for=you.account,
+        )
+        told = await (await you.slash(CHANNEL, "edit", job=now.answer.job)).said()
+        assert "edit it in the terminal" in told
 
 
 async def test_strict_orders_by_choices_and_buttons_and_looks_at_no_message(root):
