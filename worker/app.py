@@ -72,12 +72,13 @@ from worker.pipeline import Board, Pipeline
 from worker.placing import Placing
 from worker.proof import Proof
 from worker.registry import RegistryFile
-from worker.router import Router
+from worker.router import KINDS, Router
 from worker.service import Caller, Handlers
 from worker.service.server import Server
 from worker.shelf import Shelf
 from worker.watching.guard import Guard
 from worker.watching.view import Rates, boards_now
+from worker.weights import Weights
 
 _FAILURE: Final = "failure"
 _IDLE_S: Final = 30.0
@@ -132,6 +133,7 @@ class App:
         self._queue: JobQueue | None = None
         self._guard: Guard | None = None
         self._following: Following | None = None
+        self._weights = Weights(settings.state / "weights.json")
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[App]:
@@ -164,7 +166,13 @@ class App:
             boxes = self._boxes = Boxes(settings, run, utc_now)
             self._boards |= await boxes.open(own, queue, stack)
             stack.push_async_callback(self._end_starts)
-            office = Office(shelf=shelf, queue=queue, audit=audit_folder(settings), now=utc_now)
+            office = Office(
+                shelf=shelf,
+                queue=queue,
+                audit=audit_folder(settings),
+                now=utc_now,
+                weights=self._weights,
+            )
             rates = Rates()
             pipeline = self._pipeline(queue, shelf, rates)
             runner = self._runner(queue, shelf, boxes.work(pipeline.work))
@@ -247,6 +255,7 @@ class App:
             now=utc_now,
             on_reply=rates.add,
             paused=paused,
+            weights=self._weights,
         )
 
     def _runner(self, queue: JobQueue, shelf: Shelf, work: Work) -> Runner:
@@ -341,6 +350,7 @@ class App:
                 if info.paused:
                     said = "; ".join([f"{said}, paused", *self._why(info.name)])
                 parts[f"queue {info.name}"] = (state, said)
+        parts["estimates"] = ("ok", self._weights.said(KINDS))
         return parts
 
     def _why(self, board: str) -> tuple[str, ...]:

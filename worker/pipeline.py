@@ -74,6 +74,7 @@ from worker.review import text_sha256
 from worker.router import Router, is_extractive
 from worker.shelf import Held, Shelf
 from worker.threads import to_the_end
+from worker.weights import Weights
 
 _LOG: Final = Log("pipeline")
 
@@ -132,14 +133,17 @@ class Pipeline:
         now: Callable[[], dt.datetime],
         on_reply: Callable[[Timings, Provenance], None] = lambda *_: None,
         paused: Callable[[str], Awaitable[bool]] = _never,
+        weights: Weights | None = None,
     ) -> None:
         """Joins the parts.
 
         Args:
+            weights: Told how long each job took.
             paused: Whether somebody holds a board: then no other board's job asks it either.
             on_reply: Told where the time of every reply went and who made it; it must not fail.
         """
         self._on_reply = on_reply
+        self._weights = weights or Weights()
         self._shelf = shelf
         self._boards = boards
         self._embedder = embedder
@@ -199,6 +203,9 @@ class Pipeline:
                 held.work.put_turn(context.job, request.conversation, request.question, answer.text)
             if isinstance(request, Ingest) and board.ahead:
                 board.ahead.want(context.matter)
+        if context.attempt == 1:  # a later one finds the first one's steps done
+            took_s = time.perf_counter() - started
+            self._weights.took(context.board, context.kind, answer.coverage.pages, took_s)
         return completed(answer)
 
     def _reader(self, writer: str) -> Colleague | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
@@ -18,17 +18,21 @@ from worker.config import Settings
 from worker.engine import EngineSettings
 from worker.jobs import BoardInfo
 
+KINDS: Final = tuple(
+    sorted(str(kind.__struct_config__.tag) for kind in typing.get_args(WorkRequest))
+)
+"""Every kind of job."""
+
 Role = Literal["draft", "summarize", "review"]
 """What a model is asked for: to write a reply, to word a summary, to read a reply once more."""
 
-CODE_KINDS: Final = frozenset(
-    str(kind.__struct_config__.tag) for kind in typing.get_args(WorkRequest)
-) - {"ask", "summarize"}
+CODE_KINDS: Final = frozenset(KINDS) - {"ask", "summarize"}
 """Kinds that are computed from the record: any board's queue may run them."""
 
 
 ROLE_OF: Final[dict[str, Role]] = {"ask": "draft", "summarize": "summarize"}
-"""Which role a kind of job is done in; the kinds that are missing here ask no model."""
+"""Which role a kind of job is done in; the kinds that are missing here ask no model. So there is no
+model for extracting, and none at the gate: facts are computed, and a person approves."""
 
 
 STAY_S: Final = 30.0
@@ -44,6 +48,17 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     code: str = "table"
     """The reason for the log: ``table`` of roles and settings, ``stays``, ``shortest``."""
+
+
+class Line(NamedTuple):
+    """One line of the router's table."""
+
+    work: str
+    role: str
+    """As it is commonly called; ``none`` for what is computed and has no such name."""
+    done_by: str
+    boards: tuple[str, ...]
+    why: str
 
 
 class Router:
@@ -78,6 +93,36 @@ class Router:
             other = next(board.name for board in self._boards if board.name != writer)
             return Choice(name=other, why=f"another board than {writer}, which wrote")
         return Choice(name=self._boards[0].name, why="the first board configured")
+
+    def table(self) -> tuple[Line, ...]:
+        """The whole table as people read it: every kind of work, and the two that are no job."""
+        lines = [self._line(kind) for kind in KINDS]
+        review = self.board_of("review")
+        own = len(self._boards) == 1
+        lines.append(
+            Line(
+                work="second reading",
+                role="review",
+                done_by="the writer's own model" if own else "another model",
+                boards=(review.name,),
+                why=f"{review.why}; it adds notes, and makes nothing green",
+            )
+        )
+        person = "a model proposes; nothing leaves without a named reviewer's approval"
+        return (
+            *lines,
+            Line(work="approval", role="gate", done_by="a person", boards=(), why=person),
+        )
+
+    def _line(self, kind: str) -> Line:
+        role = ROLE_OF.get(kind)
+        return Line(
+            work=kind,
+            role=role or ("extract" if kind in ("extract", "chronology") else "none"),
+            done_by="code" if role is None else "a model",
+            boards=self.able(kind),
+            why=self.board_for(kind).why,
+        )
 
     def able(self, kind: str) -> tuple[str, ...]:
         """The boards that may run a kind of job: the role's, and its twins with the same model.

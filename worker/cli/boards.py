@@ -22,6 +22,7 @@ from worker.boards.placement import Decision, Placement, PlanSettings, plan
 from worker.boards.profiles import load_profile
 from worker.boards.sizes import read_model
 from worker.cli import settings_of
+from worker.cli.roles import roles
 from worker.clock import utc_now
 from worker.config import Settings
 from worker.door import Door, operator
@@ -52,6 +53,9 @@ def command(ctx: click.Context, as_json: bool) -> None:
     else:
         show(box, Console())
     sys.exit(1 if any(one.severity is Severity.PAUSE for one in box.notices) else 0)
+
+
+command.add_command(roles)
 
 
 @command.command(epilog="Example: secondchair-worker boards declare > boards.toml")

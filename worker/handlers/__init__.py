@@ -17,6 +17,7 @@ from protocol.jobs import Job, JobState
 from worker.audit import Journal
 from worker.jobs import JobQueue
 from worker.shelf import Shelf
+from worker.weights import Weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +29,8 @@ class Office:
     audit: Path
     """The folder of the sealed journals."""
     now: Callable[[], dt.datetime]
+    weights: Weights = field(default_factory=Weights)
+    """How long jobs take here."""
     _deciding: dict[MatterId, asyncio.Lock] = field(default_factory=dict)
 
     def deciding(self, matter: MatterId) -> asyncio.Lock:

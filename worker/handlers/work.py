@@ -6,6 +6,7 @@ import asyncio
 from typing import Final
 
 from protocol.errors import BadRequest, NotFound
+from protocol.ids import DocumentId
 from protocol.jobs import (
     Accepted,
     Ask,
@@ -29,6 +30,7 @@ from worker.jobs import NewJob
 from worker.logs import Log
 from worker.placing import Placing
 from worker.service import Caller
+from worker.shelf import Held
 
 MOST_CHARS: Final = 20_000
 """Longest question, in characters: about ten pages. A longer text belongs into a file."""
@@ -43,7 +45,7 @@ WEIGHT_S: Final[dict[type[WorkRequest], float]] = {
     Summarize: 30.0,
     Ingest: 60.0,
 }
-"""First guess of the seconds a kind takes; decides turn and the ETA shown, promises nothing."""
+"""First guess of the seconds a kind takes, until the box has learned better (`worker.weights`)."""
 
 _LOG: Final = Log("work")
 _WHAT: Final = frozenset({"dates", "amounts", "parties", "facts", "all", "columns"})
@@ -67,11 +69,8 @@ class Work:
         _check(request)
         office = self._office
         async with office.shelf.use(request.matter) as held:
-            documents = getattr(request, "documents", ())
-            if isinstance(request, CiteCheck) and request.document is not None:
-                documents = (request.document,)
             await asyncio.to_thread(_check_filters, request, held.record)
-            if documents:
+            if documents := _documents_of(request):
                 known = {info.id for info in held.record.documents()}
                 if not known.issuperset(documents):
                     raise NotFound("no such document in this matter")
@@ -84,7 +83,7 @@ class Work:
                     kind=kind,
                     user=caller.person,
                     board=choice.name,
-                    weight_s=WEIGHT_S[type(request)],
+                    weight_s=self._weight_s(request, held, choice.name),
                     key=request.key,
                     request_sha256=sha256,
                 )
@@ -101,6 +100,13 @@ class Work:
         )
         return Accepted(job=job.id, last_seq=job.last_seq)
 
+    def _weight_s(self, request: WorkRequest, held: Held, board: str) -> float:
+        named = _documents_of(request)
+        infos = held.record.documents()
+        pages = sum(info.pages for info in infos if not named or info.id in named)
+        guess = WEIGHT_S[type(request)]
+        return self._office.weights.of(board, _kind(request), pages, guess).seconds
+
     async def cancel(self, request: Cancel, caller: Caller) -> Result:
         """Stops a job; asking twice is harmless."""
         job = await self._office.queue.stop(request.job)
@@ -112,6 +118,13 @@ class Work:
             job=job.id,
         )
         return Done()
+
+
+def _documents_of(request: WorkRequest) -> tuple[DocumentId, ...]:
+    """The documents a request names; none means all."""
+    if isinstance(request, CiteCheck):
+        return () if request.document is None else (request.document,)
+    return tuple(getattr(request, "documents", ()))
 
 
 def _check(request: WorkRequest) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
 from click.testing import CliRunner
+from PIL import Image, ImageColor
 
-from protocol.errors import BadRequest, Conflict
+from protocol.errors import BadRequest, Conflict, Unavailable
 from protocol.ids import JobId, MatterId, UserName
 from protocol.record import Matter
 from rag.matters import create
@@ -15,7 +17,8 @@ from worker import holds, registry
 from worker.audit import Journal
 from worker.cli import cli
 from worker.registry import Registry, Role, User
-from worker.stats import tallies
+from worker.stats import Tally, tallies
+from worker.stats_picture import OUTCOMES, picture
 
 CODE = MatterId("M-7F3K")
 
@@ -107,3 +110,32 @@ def test_the_day_s_anchor_is_printed_and_checked(state, noon):
     assert typed(state, "audit", "verify", "--anchor", line).exit_code == 0
     wrong = line[:-1] + ("0" if line[-1] != "0" else "1")
     assert typed(state, "audit", "verify", "--anchor", wrong).exit_code == 7
+
+
+def test_the_ledger_as_a_picture_and_as_a_table(state, noon, tmp_path):
+    rows = (
+        Tally(kind="ask", approved=6, edited=2, rejected=1, undecided=1),
+        Tally(kind="draft", undecided=3),
+        Tally(kind="all", approved=6, edited=2, rejected=1, undecided=4),
+    )
+    image = Image.open(io.BytesIO(picture(rows, "all jobs"))).convert("RGB")
+    counts = {colour: count for count, colour in image.getcolors(1 << 16)}
+
+    def area(outcome):
+        return counts[ImageColor.getrgb(OUTCOMES[outcome])]
+
+    assert area("approved") > 2 * area("edited") > 2 * area("rejected")
+    assert picture(rows, "all jobs") == picture(rows, "all jobs")
+    for name in ("use.png", "use.csv", "use.json"):
+        done = typed(state, "stats", "--out", str(tmp_path / name))
+        assert done.exit_code == 0, done.output
+    assert (tmp_path / "use.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "use.csv").read_text().startswith("kind,jobs,approved,edited,rejected")
+    assert json.loads((tmp_path / "use.json").read_text())[-1]["kind"] == "all"
+    for name, error in (("use.exe", BadRequest), ("absent/use.csv", Unavailable)):
+        with pytest.raises(error):
+            typed(state, "stats", "--out", str(tmp_path / name))
+
+
+def test_an_empty_ledger_has_a_picture_too():
+    assert picture((Tally(kind="all"),), "all jobs").startswith(b"\x89PNG")
