@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import msgspec
 
 from protocol.answers import ReviewState
@@ -12,6 +10,7 @@ from worker import export, holds, review
 from worker.clawback import refuse_if_called_back
 from worker.handlers import Office
 from worker.service import Caller
+from worker.threads import to_the_end
 
 
 class Gate:
@@ -56,7 +55,7 @@ class Gate:
                 },
             )
             if decision.state is ReviewState.WITHDRAWN:
-                await asyncio.to_thread(export.take_back, held.record.out, job.id)
+                await to_the_end(export.take_back, held.record.out, job.id)
             held.work.put_decision(request, decision)
         return Done()
 
@@ -111,7 +110,7 @@ class Gate:
             refuse_if_called_back(held.record, answer)
             leaving = msgspec.structs.replace(answer, review=decision.state, decision=decision)
             title = held.record.matter.title
-            file = await asyncio.to_thread(
+            file = await to_the_end(
                 export.prepare, leaving, title=title, folder=held.record.out, form=request.format
             )
             try:
@@ -132,5 +131,5 @@ class Gate:
             except BaseException:
                 file.discard()
                 raise
-            await asyncio.to_thread(file.publish)
+            await to_the_end(file.publish)
         return Exported(name=file.name, size_bytes=file.size_bytes, sha256=file.sha256)
