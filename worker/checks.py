@@ -25,6 +25,7 @@ from worker.config import Loaded, Settings
 from worker.engine import EngineSettings, bundled_model
 from worker.engine.drafting import refuse_without_drafter
 from worker.engine.native_server import OPENMP, openmp
+from worker.engine.run_folder import SOCKET_LIKE, SOCKET_PATH_BYTES
 from worker.paths import PORT_FILE, SOCKET, audit_folder, boards_path, matters_folder, registry_path
 from worker.setup.engine_units import unit_name
 from worker.watching.placed import misplaced, place_in_words
@@ -311,6 +312,13 @@ def _stretched(board: EngineSettings) -> bool:
 
 def _worker(settings: Settings) -> Check:
     path = settings.run_of_worker() / SOCKET
+    if any(len(os.fsencode(one)) > SOCKET_PATH_BYTES for one in _sockets(settings)):
+        return Check(
+            name="worker",
+            state=State.FAIL,
+            reason="the path of its run folder is too long for a socket",
+            next_step="set a shorter run_folder",
+        )
     with socket.socket(socket.AF_UNIX) as peer:
         peer.settimeout(2)
         try:
@@ -323,6 +331,15 @@ def _worker(settings: Settings) -> Check:
                 next_step=_start(settings, "worker", "serve"),
             )
     return Check(name="worker", state=State.OK, reason="it is running")
+
+
+def _sockets(settings: Settings) -> Iterator[Path]:
+    """Paths as long as those that worker and engines will listen on."""
+    run = settings.run_of_worker()
+    yield run / SOCKET
+    for board in settings.board_settings():
+        if board.engine in ("llama_server", "llama_python"):
+            yield (board.run_folder or run / f"engine-{board.name}") / SOCKET_LIKE
 
 
 def _start(settings: Settings, unit: str, command: str) -> str:

@@ -36,7 +36,7 @@ _REFUSED_VARIABLES = ("GGML_CUDA_P2P", "LLAMA_SERVER_SLOTS_DEBUG")
 """The first turns peer copies on by its mere presence, even as "0", and across PCIe with an IOMMU
 they may corrupt output silently; the second makes the server show prompts."""
 
-_FLAGS_BY_NAME = "LLAMA_ARG_"
+_FLAGS_BY_NAME = ("LLAMA_ARG_", "LLAMA_LOG_", "LLAMA_API_")
 """A server takes a flag from a variable of such a name, too: there nothing would check it."""
 
 _KEPT_LINES = 80

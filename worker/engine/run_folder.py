@@ -15,6 +15,8 @@ from protocol.errors import BadRequest
 
 SOCKET_PATH_BYTES = 107
 """``sizeof(sun_path)`` less the closing zero, unix(7)."""
+SOCKET_LIKE = "e00000000.sock"
+"""As long as every name of `RunFolder.new_socket`."""
 
 
 class RunFolder:

@@ -205,7 +205,10 @@ def test_peer_copies_cannot_be_set_even_as_off(value: str) -> None:
         scrubbed_environment({"GGML_CUDA_P2P": value})
 
 
-@pytest.mark.parametrize("name", ["LLAMA_ARG_RPC", "LLAMA_ARG_SPEC_TYPE", "LLAMA_ARG_TOOLS"])
+@pytest.mark.parametrize(
+    "name",
+    ["LLAMA_ARG_RPC", "LLAMA_ARG_SPEC_TYPE", "LLAMA_ARG_TOOLS", "LLAMA_LOG_FILE", "LLAMA_API_KEY"],
+)
 def test_flags_do_not_come_in_by_the_environment(name: str) -> None:
     with pytest.raises(BadRequest, match=name):
         scrubbed_environment({name: "1"})
