@@ -99,6 +99,50 @@ async def test_killed_it_comes_back_and_answers(engine: Supervised) -> None:
     assert (await engine.health()).restarts == 1
 
 
+async def test_killed_while_it_loads_the_start_says_so_and_the_next_one_works(
+    settings: EngineSettings,
+) -> None:
+    made = supervised_llama_server(settings)
+    starting = asyncio.create_task(made.start())
+    (await _loading(settings.run_folder)).kill()
+    with pytest.raises(Unavailable):
+        await starting
+    health = await made.health()
+    assert (health.state, bool(health.detail)) == (State.DOWN, True)
+    await made.start()
+    assert isinstance((await _all(made, _request()))[-1], Finished)
+    await made.stop()
+
+
+async def _loading(run: Path | None) -> psutil.Process:
+    """The child as soon as there is one; the one that is asked for ``--help`` is another."""
+    async with asyncio.timeout(240):
+        while True:
+            for child in psutil.Process().children():
+                try:
+                    if any(word.startswith(f"{run}/") for word in child.cmdline()):
+                        return child
+                except psutil.NoSuchProcess:
+                    continue
+            await asyncio.sleep(0.01)
+
+
+async def test_killed_while_it_reads_the_prompt_is_read_again(engine: Supervised) -> None:
+    killed: list[int] = []
+    events = []
+    async with aclosing(engine.stream(_request())) as stream:
+        async for event in stream:
+            events.append(event)
+            if isinstance(event, PromptProgress) and not killed:
+                assert engine.pid is not None
+                killed.append(engine.pid)
+                os.kill(engine.pid, signal.SIGKILL)
+    assert isinstance(events[-1], Finished)
+    assert any(isinstance(event, Text) for event in events)
+    assert engine.pid not in killed
+    assert (await engine.health()).restarts == 1
+
+
 async def test_killed_in_the_middle_of_an_answer_the_words_are_void(engine: Supervised) -> None:
     killed = engine.pid
 
