@@ -21,7 +21,7 @@ import msgspec
 import pytest
 
 from bot.cli import main as client
-from bot.slash import Name
+from bot.slash import Name, parse
 from worker.boards.declared import load_declared
 from worker.box_settings import BoxSettings, OtherBoxSettings
 from worker.cli import cli as operator
@@ -194,6 +194,10 @@ def check(words, *, whole=True):
         check_systemctl(words)
     elif program.startswith("deploy/"):
         check_script(words)
+    elif re.fullmatch(r"/[a-z]+", words[0]):  # typed in the chat
+        typed = parse(" ".join(words))
+        assert typed is not None, words
+        assert typed.name is not None, words
     else:
         raise AssertionError(f"a page shows a command that nobody checks: {words[0]}")
 
