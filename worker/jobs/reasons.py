@@ -34,8 +34,8 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "Check the names with /documents and ask again.",
         ),
         Conflict.code: (
-            "The matter changed while this was being worked on.",
-            "Ask again.",
+            "The matter is not as this work needs it: it changed meanwhile, or another model read it.",
+            "Ask again; if it comes again, the operator runs doctor on the box.",
         ),
         Unavailable.code: (
             "A part this needs is away, and waiting for it did not help.",
