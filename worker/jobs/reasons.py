@@ -34,7 +34,7 @@ SENTENCES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "Check the names with /documents and ask again.",
         ),
         Conflict.code: (
-            "The matter is not as this work needs it: it changed meanwhile, or another model read it.",
+            "The matter is not as this work needs it: it changed, or another model read it.",
             "Ask again; if it comes again, the operator runs doctor on the box.",
         ),
         Unavailable.code: (
