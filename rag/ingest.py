@@ -31,6 +31,7 @@ from rag.matters import OpenMatter
 from rag.progress import IngestProgress, OnProgress, quiet
 from rag.reading import Reader, read_waiting
 from rag.record import apply_manifest
+from rag.removal import finish_removal
 from rag.repair import rebuild, stale
 from rag.store import unpack
 
@@ -69,6 +70,7 @@ def ingest(
         Conflict: The matter's vectors were made by another model.
         Unavailable: The model cannot be used; what was read stays, word search works.
     """
+    finish_removal(matter)
     if stale(matter):
         rebuild(matter)
     apply_manifest(matter)

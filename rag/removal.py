@@ -7,12 +7,17 @@ families: a mail goes with its attachments. Which answers used a document is the
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Final
 
 from protocol.errors import NotFound
 from protocol.ids import DocumentId
 from rag.matters import OpenMatter
 from rag.record import drop_passages, keep_aside, put_passages, stored
+
+_UNDER_WAY: Final = "removing"
+"""In the record's meta table: hashes of originals whose removal has begun."""
 
 
 def family(matter: OpenMatter, document: DocumentId) -> tuple[DocumentId, ...]:
@@ -68,6 +73,9 @@ def release(matter: OpenMatter, document: DocumentId) -> tuple[DocumentId, ...]:
 def remove(matter: OpenMatter, document: DocumentId) -> tuple[DocumentId, ...]:
     """Erases a document with its family: rows, every text version, terms, vectors, originals.
 
+    Its bytes are not taken in again, from whatever folder they come, until `take_back`. A process
+    that dies in the middle leaves a note; `finish_removal` goes on from it.
+
     Raises:
         NotFound: No such document.
     """
@@ -88,11 +96,42 @@ def remove(matter: OpenMatter, document: DocumentId) -> tuple[DocumentId, ...]:
                 store.run(f"DELETE FROM {table} WHERE document = ?", (name,))  # noqa: S608
         store.run("DELETE FROM documents WHERE file_sha256 = ?", (file_sha,))
         store.run("DELETE FROM files WHERE original_sha256 = ?", (file_sha,))
-    for sha in originals:
-        if not store.one("SELECT 1 FROM documents WHERE original_sha256 = ?", (sha,)):
-            (matter.originals / str(sha)).unlink(missing_ok=True)
-    _forget(matter, quotes)
+        store.run("DELETE FROM came_from WHERE name NOT IN (SELECT name FROM files)")
+        store.run("INSERT OR IGNORE INTO removed VALUES (?)", (file_sha,))
+        store.set_meta(_UNDER_WAY, json.dumps(sorted(map(str, originals))))
+    for path in quotes:
+        if path is not None:
+            path.unlink(missing_ok=True)
+    finish_removal(matter)
     return members
+
+
+def finish_removal(matter: OpenMatter) -> None:
+    """Ends a removal that was cut off: what was removed leaves every file; else does nothing."""
+    store = matter.store
+    if not (noted := store.meta(_UNDER_WAY)):
+        return
+    _forget(matter, [])
+    for sha in json.loads(noted):
+        used = store.one("SELECT 1 FROM documents WHERE original_sha256 = ?", (sha,))
+        if not used and not store.one("SELECT 1 FROM files WHERE original_sha256 = ?", (sha,)):
+            (matter.originals / sha).unlink(missing_ok=True)
+    with store.writing():
+        store.set_meta(_UNDER_WAY, "")
+
+
+def take_back(matter: OpenMatter, file_sha256: str) -> bool:
+    """Lets the bytes of a removed file come in again; whether they had been removed."""
+    with matter.store.writing():
+        if not matter.store.one("SELECT 1 FROM removed WHERE sha256 = ?", (file_sha256,)):
+            return False
+        matter.store.run("DELETE FROM removed WHERE sha256 = ?", (file_sha256,))
+        for row in matter.store.rows(
+            "SELECT name FROM files WHERE original_sha256 = ?", (file_sha256,)
+        ):
+            matter.store.run("DELETE FROM files WHERE name = ?", (row["name"],))
+            matter.store.run("DELETE FROM came_from WHERE name = ?", (row["name"],))
+    return True
 
 
 def _forget(matter: OpenMatter, quotes: list[Path | None]) -> None:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import click
 import msgspec
 
-from protocol.errors import BadRequest, NotFound
-from protocol.ids import DocumentId, MatterId, UserName
+from protocol.errors import NotFound
+from protocol.ids import MatterId, UserName
 from rag.ledger import ledger
 from rag.matters import OpenMatter
 from rag.reading import read_again
@@ -22,6 +22,8 @@ from worker.clawback import claw_back, give_back
 from worker.cli import settings_of
 from worker.cli.marking import mark
 from worker.cli.matters import reviewer_of
+from worker.cli.naming import document_named
+from worker.cli.removing import remove_command
 from worker.clock import utc_now
 from worker.config import Settings
 from worker.paths import audit_folder, matters_folder
@@ -32,10 +34,11 @@ _BY = click.option("--by", "name", required=True, help="The reviewer who orders 
 
 @click.group()
 def command() -> None:
-    """List a matter's papers, mark them, set one aside (clawback), admit one by hand."""
+    """List a matter's papers, mark them, set aside, remove, admit by hand."""
 
 
 command.add_command(mark)
+command.add_command(remove_command)
 
 
 @contextlib.contextmanager
@@ -46,23 +49,6 @@ def _opened(settings: Settings, code: MatterId) -> Iterator[OpenMatter]:
 
 def _journal(settings: Settings, code: MatterId) -> Journal:
     return Journal(audit_folder(settings), code)
-
-
-def _document(matter: OpenMatter, wanted: str) -> DocumentId:
-    """A document by its id or its name; quarantined ones too.
-
-    Raises:
-        NotFound: There is none.
-        BadRequest: Several have this name.
-    """
-    found = matter.store.rows(
-        "SELECT id FROM documents WHERE id = ? OR name = ? ORDER BY id", (wanted, wanted)
-    )
-    if not found:
-        raise NotFound("no such document")
-    if len(found) > 1:
-        raise BadRequest("several documents have this name", next_step="name it by its id")
-    return DocumentId(found[0]["id"])
 
 
 @command.command("list", epilog="Example: secondchair-worker documents list M-7F3K --json")
@@ -110,7 +96,7 @@ def quarantine(ctx: click.Context, matter: str, document: str, name: str, as_jso
             held,
             work,
             _journal(settings, code),
-            _document(held, document),
+            document_named(held, document),
             by=UserName(name),
             now=utc_now(),
         )
@@ -138,7 +124,7 @@ def release(ctx: click.Context, matter: str, document: str, name: str) -> None:
     settings = settings_of(ctx)
     _, code = reviewer_of(settings, matter, name)
     with _opened(settings, code) as held:
-        found = _document(held, document)
+        found = document_named(held, document)
         back = give_back(held, _journal(settings, code), found, by=UserName(name), now=utc_now())
     click.echo(f"back in the record: {', '.join(back)}")
 
