@@ -87,3 +87,18 @@ def rebuild(matter: OpenMatter) -> None:
             store.set_meta(key, version)
     matter.forget_texts()
     matter.drop_index()
+
+
+def forget_vectors(matter: OpenMatter) -> None:
+    """Drops every vector and the name of the model that made them, so that another may make them.
+
+    Words are found meanwhile; the next `rag.ingest.ingest` makes the vectors, and one that is
+    killed is gone on with by the one after.
+    """
+    store = matter.store
+    with store.writing():
+        store.run("DELETE FROM vectors")
+        store.run("UPDATE passages SET embedded = 0, indexed = 0")
+        store.run("DELETE FROM meta WHERE key = 'embedder'")
+    matter.sheets.clear()
+    matter.drop_index()

@@ -173,7 +173,7 @@ class Store:
         elif held != identity:
             raise Conflict(
                 "the matter's vectors were made by another embedding model",
-                next_step="configure that model again, or re-embed the matter",
+                next_step="configure that model again, or: matters read CODE --embed-again",
             )
 
     # --- documents ---

@@ -17,6 +17,7 @@ from rag.coverage import coverage
 from rag.embedding import Embedder
 from rag.ingest import IngestProgress, ingest
 from rag.matters import OpenMatter, create, matters_in
+from rag.repair import forget_vectors
 from worker import closing, registry
 from worker.app import open_embedder
 from worker.app_boxes import open_line
@@ -66,9 +67,16 @@ def new_matter(settings: Settings, title: str, users: tuple[str, ...]) -> Matter
 
 
 def read_folder(
-    settings: Settings, matter: MatterId, folder: Path | None, embedder: Embedder
+    settings: Settings,
+    matter: MatterId,
+    folder: Path | None,
+    embedder: Embedder,
+    *,
+    embed_again: bool = False,
 ) -> Ledger:
     """Reads a folder into a matter with progress on stderr; re-reads nothing it knows.
+
+    With ``embed_again`` every vector is made anew, by the model given.
 
     Raises:
         Unavailable: The worker has the matter open; the inbox is the way then.
@@ -94,6 +102,9 @@ def read_folder(
                 total=progress.total,
             )
 
+        if embed_again:
+            embedder.count_tokens([""])  # a model that does not start costs no vector
+            forget_vectors(held)
         followed = folders_of(held.folder)
         ledger = ingest(held, embedder=embedder, folder=folder, followed=followed, on_progress=say)
         make_missing(held)
@@ -139,11 +150,15 @@ def open_matter(
 @click.option(
     "--folder", type=click.Path(path_type=Path, exists=True, file_okay=False), help="More files."
 )
+@click.option(
+    "--embed-again", is_flag=True, help="All vectors anew, after another model was configured."
+)
 @click.pass_context
-def read(ctx: click.Context, matter: str, folder: Path | None) -> None:
+def read(ctx: click.Context, matter: str, folder: Path | None, embed_again: bool) -> None:
     """Read what is new of MATTER while the worker does not have it open."""
     settings = settings_of(ctx)
-    _told(read_folder(settings, _code(matter), folder, open_embedder(settings)))
+    embedder = open_embedder(settings)
+    _told(read_folder(settings, _code(matter), folder, embedder, embed_again=embed_again))
 
 
 def _told(ledger: Ledger) -> None:

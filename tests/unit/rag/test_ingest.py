@@ -20,7 +20,7 @@ from rag.paged import PagedText
 from rag.reading import DirectReader, read_again, read_waiting
 from rag.record import note_output
 from rag.removal import quarantine
-from rag.repair import damage, stale
+from rag.repair import damage, forget_vectors, stale
 from rag.retrieve import retrieve
 
 
@@ -275,3 +275,27 @@ def test_a_loader_that_crashes_leaves_the_file_named_and_the_run_going(
     assert row.state is LedgerState.FAILED
     assert row.reason
     assert "secret" not in row.reason
+
+
+def test_another_model_may_make_all_vectors_anew_and_a_stop_in_between_loses_no_words(
+    empty_matter, embedder, given
+) -> None:
+    ingest(empty_matter, embedder=embedder, folder=given)
+    other = HashEmbedder(dimensions=64)
+    with pytest.raises(Conflict):
+        retrieve(empty_matter, "rent", embedder=other, top_k=3)
+    forget_vectors(empty_matter)
+    words_alone = retrieve(empty_matter, "rent", embedder=None, top_k=3)
+    assert words_alone[0].passage.text == "The rent is due."
+    ingest(empty_matter, embedder=other)
+    numbers = [row["n"] for row in empty_matter.store.rows("SELECT n FROM passages")]
+    vectors, owners = empty_matter.store.vectors_of(numbers)
+    assert vectors.shape[1] == 64
+    assert set(owners) == set(numbers)
+    assert not damage(empty_matter)
+    assert not stale(empty_matter)
+    assert (
+        retrieve(empty_matter, "rent", embedder=other, top_k=3)[0].passage == words_alone[0].passage
+    )
+    with pytest.raises(Conflict, match="another embedding model"):
+        retrieve(empty_matter, "rent", embedder=embedder, top_k=3)
