@@ -14,7 +14,7 @@ from rag.embedding import HashEmbedder
 from rag.ingest import ingest, ledger
 from rag.lookup import find
 from rag.matters import OpenMatter, create
-from rag.removal import quarantine, release, remove
+from rag.removal import quarantine, release, remove, take_back
 from rag.repair import damage, rebuild, stale
 from rag.retrieve import retrieve
 
@@ -98,9 +98,18 @@ def test_a_removed_document_leaves_none_of_its_words(
     assert holding(tmp_path / "m", SECRET) == []
 
 
-def test_a_removed_document_can_be_taken_in_again(fill, embedder, tmp_path: Path) -> None:
+def test_a_removed_document_comes_again_only_when_it_is_let_in(
+    fill, embedder, tmp_path: Path
+) -> None:
     matter = fill(FILES)
-    remove(matter, named(matter, "secret.txt"))
+    secret = named(matter, "secret.txt")
+    sha = matter.store.one("SELECT file_sha256 FROM documents WHERE id = ?", (secret,))
+    remove(matter, secret)
+    found = ingest(matter, embedder=embedder, folder=tmp_path / "given")
+    states = {row.name: row.state for row in found.rows}
+    assert states == dict.fromkeys(FILES, LedgerState.INDEXED) | {"secret.txt": LedgerState.SKIPPED}
+    assert take_back(matter, sha)
+    assert not take_back(matter, sha)
     found = ingest(matter, embedder=embedder, folder=tmp_path / "given")
     assert {row.name: row.state for row in found.rows} == dict.fromkeys(FILES, LedgerState.INDEXED)
 
