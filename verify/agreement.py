@@ -279,7 +279,7 @@ def _elided(word: str) -> str:
 
 
 def _known(name: str, around: Surroundings, granted: frozenset[str], verbatim: int) -> bool:
-    least = SHARED
+    least = OTHER_ITEM if verbatim else SHARED
     if verbatim and (_STANDS_FOR & {*around.own} or len(around.own) <= verbatim + 1):
         least = OTHER_SENTENCE
     return name in granted or around.weight_of(name) >= least

@@ -14,6 +14,7 @@ from typing import Final
 from protocol.answers import Verdict
 from verify.answers_given import asked_otherwise
 from verify.citations import Attribution
+from verify.courtesies import courtesies, korean_speaker, mistitled
 from verify.frame_people import people_around
 from verify.judged import Stretch
 from verify.locators import CiteKind, find_record_cites
@@ -89,6 +90,7 @@ def object_to(
             _section(match, reply, span, record),
             _described(match, reply, span, record),
             _question(match, reply, span[0], record),
+            _called(match, reply, span[0], record),
         )
         if objection
     ]
@@ -127,6 +129,17 @@ def _section(
         info.id,
     )
     return Objection(verdict=found[0], reason=found[1]) if found else None
+
+
+def _called(match: Match, reply: str, at: int, record: OpenRecord) -> Objection | None:
+    info = record.by_id[match.document]
+    known = record.tables.get("courtesies", record.source, info, courtesies)
+    wrong = mistitled(reply, at, known)
+    if not wrong:
+        return None
+    return Objection(
+        verdict=Verdict.CHECK, reason=f'The reply says "{wrong}"; {info.title} has another title'
+    )
 
 
 def _described(
@@ -223,6 +236,12 @@ def _speaker(
     if turn.voice is Voice.QUESTION and _PUT_TO.search(_words_before(reply, span[0], 80)):
         return None  # 'Asked "...?", Vance said': the words after it are of the answer
     if not said.speaker or said.speaker.casefold() in _NOBODY:
+        said_by = korean_speaker(reply, span[0])
+        if said_by and turn.who and not same_person(said_by, turn.who) and said_by not in turn.who:
+            return Objection(
+                verdict=Verdict.CHECK,
+                reason=f"These are words of {_who(turn.who)}; the reply names {said_by}",
+            )
         of_counsel = _asked(turn, _words_before(reply, span[0], 80))
         return (
             of_counsel

@@ -30,6 +30,10 @@ BESIDE_ITEM = 3
 as its modifier; elsewhere it belongs to the event ("5% after default")."""
 
 _CAPITALISED = re.compile(r"(?<![\w'’])[A-ZÀ-Þ][a-zß-ÿ]+(?:['’][A-Za-z]+)?(?!\w)")
+_AS_FILED = re.compile(
+    r",\s+as\s+(?:filed|recorded|written|printed|produced|docketed)(?=\s*(?:[.;)]|$))"
+)
+"""Says that the paper is given as it lies in the file, and of no event that it was filed."""
 _WAS_TO_BE = re.compile(r"(?i)\b(?:is|are|was|were)\s+to\s+(?:be|have)\b")
 _WAS_TO = re.compile(r"(?i)\b(?:is|are|was|were|has|have|had)\s+to\b")
 
@@ -90,6 +94,9 @@ def clause_of(
     """
     text = reply
     for a, b in masked:
+        text = text[:a] + " " * (b - a) + text[b:]
+    for phrase in _AS_FILED.finditer(reply, item[1], min(len(reply), item[1] + RIGHT_CHARS)):
+        a, b = phrase.span()
         text = text[:a] + " " * (b - a) + text[b:]
     whole = sentence_start(text, item[0], max(0, item[0] - LEFT_CHARS))
     end = sentence_end(text, item[1], min(len(text), item[1] + RIGHT_CHARS))

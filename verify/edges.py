@@ -83,6 +83,11 @@ _AUXILIARIES: Final = frozenset(
 )
 _NOBODY_DOES: Final = re.compile(r" (?:neither|nor|no|none of the) (?:\w+ ){1,2}$")
 """The subject of a denial before its verb: "Neither party" [may assign]."""
+_COUNTS: Final = frozenset(
+    "two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty "
+    "sixty ninety hundred thousand million billion".split()
+)
+_LIMITING: Final = frozenset("more less fewer least most only not no never exceed up".split())
 _ABBREVIATED: Final = frozenset("mr mrs ms dr st jr prof".split())
 _TAKEN_BACK: Final = re.compile(
     r"(?:unless|except|excepting|excluding|until|if|but|only (?:if|when|where|after|upon)"
@@ -205,6 +210,8 @@ def _before(record: Sequence[Unit], text: str, at: int, *, ends: bool) -> list[E
             found.append(
                 _doubt(f"{frame} {start.raw}", f'"{frame}" stands before it in the record')
             )
+    if _counts(record, at):
+        found.append(_doubt(f"{before.raw} {start.raw}", "the number before it is cut off"))
     if start.key[:1].isdigit() and (before.key in _SIGNS or _signed(text, start)):
         found.append(_doubt(f"{before.raw}{start.raw}", "the sign before the number is cut off"))
     return found
@@ -231,6 +238,17 @@ def _starts_sentence(record: Sequence[Unit], at: int) -> bool:
         return True
     stopped = any(mark in record[at].before for mark in (*STOPS, ":", ";"))
     return stopped and record[at - 1].key not in _ABBREVIATED
+
+
+def _counts(record: Sequence[Unit], at: int) -> bool:
+    """Whether a bounded number counts what begins at ``at``: "no more than twelve" [persons]."""
+    before, start = record[at - 1], record[at]
+    if not start.raw[:1].islower() or start.glued or before.marker:
+        return False
+    number = before.key in _COUNTS or (before.key.isdigit() and len(before.key) < 4)
+    if not number or start.before.strip(" \t\u00a0") not in ("", ")"):
+        return False
+    return bool(_LIMITING & {unit.key for unit in record[max(0, at - _REACH) : at - 1]})
 
 
 def _framed(record: Sequence[Unit], at: int) -> str:

@@ -6,7 +6,7 @@ verb: a bag of words sees no difference. Each difference is named in words; none
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -47,7 +47,7 @@ def one_sided(clause: Clause, own: Sequence[str], start: int, end: int) -> str:
         or _quantity(said, governing)
         or _marks(said, own)
         or _subject(said, own)
-        or _passive(said, own)
+        or _passive(said, own, PARTIES | {*clause.names})
     )
 
 
@@ -106,19 +106,20 @@ def _doers(words: Sequence[str]) -> dict[str, set[str]]:
     return found
 
 
-def _passive(said: Sequence[str], held: Sequence[str]) -> str:
+def _passive(said: Sequence[str], held: Sequence[str], who: Collection[str]) -> str:
     """The same subject before "pay" on one side and "be paid" on the other."""
     for at, word in enumerate(said[1:], start=1):
         if said[at - 1] not in _BE or not _participle(word):
             continue
         bare = stem(word)
-        other = [k for k, w in enumerate(held) if stem(w) == bare]
-        if not other or any(_BE & {*held[max(0, k - 2) : k]} for k in other):
-            continue
         before = {stem(w) for w in said[: at - 1] if carries_event(w)}
-        theirs = {stem(w) for k in other for w in held[:k] if carries_event(w)}
-        if before & theirs:
-            return f'the reply says "{said[at - 1]} {word}", the record "{held[other[0]]}"'
+        does = [
+            k
+            for k, w in enumerate(held)
+            if k and stem(w) == bare and (held[k - 1] in _MODALS or held[k - 1] in who)
+        ]
+        if does and before & {stem(w) for k in does for w in held[:k]}:
+            return f'the reply says "{said[at - 1]} {word}", the record "{held[does[0]]}"'
     return ""
 
 

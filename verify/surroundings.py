@@ -42,7 +42,7 @@ _CLAUSE_END = re.compile(
     r"|(?:고|며|나|서),?\s"
 )
 _DIVIDER = re.compile(
-    r"\s(?:and|or(?!\s+(?:before|after|about|around)\b)|but|(?<!prior\s)(?<!up\s)(?<!subsequent\s)to"
+    r"\s(?:and|or(?!\s+(?:before|after|about|around)\b)|but|(?<!prior\s)(?<!up\s)(?<!subsequent\s)to(?!\s+[A-Z])"
     r"|until|through|while|plus|und|oder|bis|et|ou)\s"
 )
 _HEADER_DATE = re.compile(r"(?im)^[> \t]*(?:date|sent|datum|날짜|보낸 날짜|日付)\s*:[^\n]*$")

@@ -26,6 +26,9 @@ _BROKEN_WORD = re.compile(r"(?<=[^\W\d_])(?:[-‐]\s*|\u00ad\s*)(?=[a-zà-ÿ])")
 _SUFFIXES = (
     "ations ation itions ition ements ement ments ment ions ion ings ing ied ies ed es s e ly"
 ).split()
+_PAST_ENDINGS = ("습니다", "으며", "다", "고")
+_PAST_CLOSING = 20
+"""ㅆ among the 27 final consonants of a syllable."""
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 """A character of Korean, Japanese or Chinese."""
 
@@ -34,6 +37,8 @@ _ABBREVIATION = re.compile(
     r"|Sept?|Oct|Nov|St|Jr|Sr|al|Id|Cal|Dist|App|Supp|Rev|Civ|Crim|Proc|Dep|Tr|Decl|Dkt|art|p|pp|cf"
     r"|e\.g|i\.e|[A-Z])\.$"
 )
+_HOUR = re.compile(r"\b[ap]\.\s?m\.$")
+_ZONE = re.compile(r"\s*(?:Eastern|Pacific|Central|Mountain|UTC|GMT|[ECMP][SD]T|KST|JST)\b")
 _NUMBERED = re.compile(r"\b(?:No|Nos)\.$")
 _KOREAN_DATE = re.compile(r"(?:\d{4}|['’]\d\d|\d{1,2})\.\s?\d{1,2}\.(?:\s?\d{1,2}\.)?$")
 _AFTER_DIGIT = re.compile(r"(?P<list>(?:^|\n)[ \t]*\d{1,3})\.$|\d\.$")
@@ -87,7 +92,16 @@ def _korean_stem(word: str) -> str:
     for ending in KOREAN_ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 2:
             return word[: -len(ending)]
+    for ending in _PAST_ENDINGS:
+        past = word[: -len(ending)]
+        if word.endswith(ending) and len(past) >= 2 and _ends_in_past(past[-1]):
+            return past
     return word
+
+
+def _ends_in_past(syllable: str) -> bool:
+    """Whether a syllable closes with the ㅆ of the past: 알렸 of 알렸다 and 알렸습니다."""
+    return "가" <= syllable <= "힣" and (ord(syllable) - ord("가")) % 28 == _PAST_CLOSING
 
 
 def words_of(text: str) -> list[str]:
@@ -141,6 +155,8 @@ def _ends(text: str, found: re.Match[str], low: int) -> bool:
     following = rest.lstrip()[:1]
     if _NUMBERED.search(text, before, stop):
         return not following.isdigit()
+    if _HOUR.search(text, before, stop) and (following.islower() or _ZONE.match(rest)):
+        return False
     number = _AFTER_DIGIT.search(text, before, stop)
     if number and number["list"]:
         return False

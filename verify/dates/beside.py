@@ -48,6 +48,10 @@ _DESIGNATED: Final = re.compile(
     r"|tower|zone|line|group|series|round|step|tranche|parcel|machine|pump|line|day|week|year)\s+"
     r"(?P<which>one|two|three|four|five|six|seven|eight|nine|ten|[A-H]|\d{1,4}(?![\d.,]\d))\b"
 )
+_NATIVE: Final = re.compile(
+    r"(?<![가-힣])(?P<count>한|두|세|네|다섯|여섯|일곱|여덟|아홉|열(?:한|두|세|네)?|스무)\s?"
+    r"(?P<unit>명|사람|개|건|차례|번|대|장|곳|가지|달|시간|주|분|필지|동)(?=[가-힣\s,.]|$)"
+)
 _DIVIDES: Final = re.compile(r"(?i)\b(?:and|but|while|whereas|then|plus)\b|;|고\s|며\s|而")
 _OF_LEAD: Final = re.compile(
     r"(?:\A|[,;:.]\s*|\n\s*)(?i:(?:out\s+)?of)\s+(?:the\s+|all\s+|its\s+)?(?P<other>\d[\d,]*)\s+[^.;,]{0,50},\s+\Z"
@@ -72,6 +76,7 @@ def beside_problem(
     held, theirs = _sentence(text, place)
     return (
         _of_how_many(said, ours, held)
+        or _native_count(said, held)
         or _designated(said, ours, held, theirs)
         or _year_sort(said, held)
         or _pairs(said, ours, held, theirs)
@@ -101,6 +106,15 @@ def _of_how_many(said: str, ours: Span, held: str) -> str:
     if lead is None or re.search(of, held):
         return ""
     return f"the record does not count it of {lead['other']}"
+
+
+def _native_count(said: str, held: str) -> str:
+    """네 명 where the record has 세 명: Korean numerals that are written as words."""
+    known = {(m["count"], m["unit"]) for m in _NATIVE.finditer(held)}
+    for match in _NATIVE.finditer(said):
+        if (match["count"], match["unit"]) not in known:
+            return f"the record does not say {match.group()} there"
+    return ""
 
 
 def _designated(said: str, ours: Span, held: str, theirs: Span) -> str:
