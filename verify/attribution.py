@@ -24,7 +24,7 @@ from verify.pronouns import named_before, pronoun_at
 from verify.quotes import Match
 from verify.record import OpenRecord
 from verify.resolve import resolve
-from verify.section_cites import section_objection
+from verify.section_cites import find_section_cites, section_objection
 from verify.sections import Sections
 from verify.speakers import UNNAMED, Speakers, Turn, Voice, same_person
 from verify.titles import exact_titles
@@ -118,6 +118,8 @@ def _version(match: Match, reply: str, at: int, record: OpenRecord) -> Objection
 def _section(
     match: Match, reply: str, span: tuple[int, int], record: OpenRecord
 ) -> Objection | None:
+    if not find_section_cites(reply):
+        return None  # a long document's headings are read only when asked for
     info = record.by_id[match.document]
     found = section_objection(
         reply,
@@ -133,8 +135,9 @@ def _section(
 
 def _called(match: Match, reply: str, at: int, record: OpenRecord) -> Objection | None:
     info = record.by_id[match.document]
-    known = record.tables.get("courtesies", record.source, info, courtesies)
-    wrong = mistitled(reply, at, known)
+    wrong = mistitled(
+        reply, at, lambda: record.tables.get("courtesies", record.source, info, courtesies)
+    )
     if not wrong:
         return None
     return Objection(

@@ -7,7 +7,7 @@ whom the record calls Mr. alone. In Korean the speaker stands before a particle:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from verify.namelists import KOREAN_SURNAMES, KOREAN_TITLES
@@ -36,19 +36,19 @@ def courtesies(text: str) -> dict[str, frozenset[str]]:
     return {who: frozenset(titles) for who, titles in found.items()}
 
 
-def mistitled(reply: str, at: int, known: Mapping[str, frozenset[str]]) -> str:
+def mistitled(reply: str, at: int, known: Callable[[], Mapping[str, frozenset[str]]]) -> str:
     """A person of the sentence before ``at`` whom the record calls otherwise; empty if none.
 
     Args:
         reply: The reply.
         at: Where the quotation begins.
-        known: What `courtesies` gives for the document that holds it.
+        known: Gives what `courtesies` finds in the document that holds it; asked only when needed.
     """
     start = sentence_start(reply, at, max(0, at - _REACH))
     for match in _TITLED.finditer(reply, start, at):
         title = match["title"].lower()
         said = TITLES_OF_PEOPLE.get(title, title)
-        held = known.get(match["who"].casefold(), frozenset())
+        held = known().get(match["who"].casefold(), frozenset())
         if held and said not in held and (said == "dr" or held & {"he", "she"}):
             return match.group().strip()
     return ""
