@@ -35,8 +35,10 @@ for node in null zero random urandom tty; do
   touch "$folder/dev/$node" && mount --bind "/dev/$node" "$folder/dev/$node"
 done
 mkdir "$folder/dev/shm" && mount -t tmpfs tmpfs "$folder/dev/shm"
+declare -A is_lent=()
 lent() {  # a file or folder of this machine, read-only at the same place
-  [ -e "$1" ] && [ -n "$1" ] || return 0
+  [ -n "$1" ] && [ -e "$1" ] && [ -z "${is_lent[$1]:-}" ] || return 0
+  is_lent[$1]=yes
   if [ -d "$1" ]; then mkdir -p "$folder$1"; else mkdir -p "$folder$(dirname "$1")"; touch "$folder$1"; fi
   mount --bind -o ro "$1" "$folder$1"
 }
@@ -50,10 +52,11 @@ for place in $(python3 -m pip config list 2>/dev/null | grep -oE "(file://)?/[^'
 done
 
 inside() {  # each line of what runs, with the seconds since it began
-  local started=$SECONDS line
+  local started=$SECONDS line rc=0
   { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
       $(env | grep -E '^(PIP|SSL)_[A-Z_]+=[^ ]*$' || true) \
-      chroot "$folder" sh -c 'cd /root/secondchair && make demo </dev/null 2>&1'; echo "exit $?"; } |
+      chroot "$folder" sh -c 'cd /root/secondchair && make demo </dev/null 2>&1' || rc=$?
+    echo "exit $rc"; } |
   while IFS= read -r line; do printf '%5d %s\n' $((SECONDS - started)) "$line"; done
 }
 for run in first second; do
