@@ -186,7 +186,7 @@ class Service:
         for program in self.programs.values():
             program.terminate()
         for program in self.programs.values():
-            program.wait(timeout=60)
+            program.wait(timeout=UP_S)
             program.stdin.close()
 
 

@@ -42,6 +42,7 @@ from worker.engine.child import Child
 from worker.engine.drafting import refuse_without_drafter
 from worker.engine.fit import refuse_if_too_long
 from worker.engine.llama_http import LlamaHttp
+from worker.engine.loading import until_loaded
 from worker.engine.models import file_sha256, verify_model
 from worker.engine.run_folder import RunFolder
 from worker.engine.server_flags import (
@@ -56,8 +57,6 @@ from worker.engine.slots import Slots
 from worker.engine.template_test import shared_tokens
 from worker.engine.unit_child import UnitChild
 from worker.engine.wall import Watch, walled
-
-_HEALTH_POLL_S = 0.05
 
 
 class LlamaServer:
@@ -100,7 +99,7 @@ class LlamaServer:
             launch = self._attach if settings.unit_socket is not None else self._spawn
             socket, flags = await launch(model)
             self._api = LlamaHttp(socket, answer_timeout_s=settings.stall_timeout_s)
-            await self._wait_loaded()
+            await until_loaded(self._started_child(), self._api, settings.start_timeout_s)
             props = await self._api.props()
             template = str(props.get("chat_template", ""))
             self._provenance = EngineProvenance(
@@ -320,22 +319,6 @@ class LlamaServer:
 
     def _binary(self) -> Path:
         return server_binary(self._settings)
-
-    async def _wait_loaded(self) -> None:
-        child, api = self._started_child(), self._server()
-        try:
-            async with asyncio.timeout(self._settings.start_timeout_s):
-                while True:
-                    if not child.alive:
-                        await child.wait()
-                        raise Unavailable(f"the engine did not start: {child.reason()}")
-                    try:
-                        await api.get("/health", timeout_s=2.0)
-                        return
-                    except Unavailable:
-                        await asyncio.sleep(_HEALTH_POLL_S)
-        except TimeoutError as error:
-            raise Unavailable(f"the engine did not start in time: {child.reason()}") from error
 
     async def _learn(self, props: dict[str, Any], model: Path) -> None:
         """What the running server can do, and what every prompt shares with every other."""

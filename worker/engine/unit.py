@@ -22,11 +22,11 @@ from worker.engine import EngineSettings
 from worker.engine.build_help import read_help
 from worker.engine.child import Child
 from worker.engine.llama_http import LlamaHttp
+from worker.engine.loading import until_loaded
 from worker.engine.run_folder import RunFolder
 from worker.engine.server_flags import placed_flags, server_binary, server_program
 from worker.engine.unit_words import CONTROL, Ended, InUse, Mark, Said, Serves, mark_of
 
-_POLL_S = 0.05
 _PROOF = {"prompt": "One, two, three,", "n_predict": 4, "temperature": 0, "id_slot": 0}
 """Nobody's text. A health page says "ok" after a fall back to the processor, too."""
 _PROOF_S = 120.0
@@ -136,7 +136,7 @@ class EngineUnit:
         self._child = await Child.start([*program, *flags], unit.environment)
         api = LlamaHttp(str(socket))
         try:
-            await self._loaded(api)
+            await until_loaded(self._child, api, unit.start_timeout_s)
             socket.chmod(0o660)
             await _prove(api)
         finally:
@@ -154,23 +154,6 @@ class EngineUnit:
             model=marks[0],
             binary=marks[1],
         )
-
-    async def _loaded(self, api: LlamaHttp) -> None:
-        child = self._child
-        assert child is not None
-        try:
-            async with asyncio.timeout(self._unit.start_timeout_s):
-                while True:
-                    if not child.alive:
-                        await child.wait()
-                        raise Unavailable(f"the engine did not start: {child.reason()}")
-                    try:
-                        await api.get("/health", timeout_s=2.0)
-                        return
-                    except Unavailable:
-                        await asyncio.sleep(_POLL_S)
-        except TimeoutError as error:
-            raise Unavailable("the engine did not start in time") from error
 
     async def _end_child(self) -> None:
         if self._child is not None:

@@ -11,13 +11,14 @@ from pathlib import Path
 import msgspec
 
 from protocol.errors import NotFound
+from worker.boards.model_file import shards_of
 
 CONTROL = "unit.sock"
 """The control line's socket in the folder of an engine's unit."""
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True, tag="mark"):
-    """Which file was loaded, without reading it again: its size and when it was changed."""
+    """What was loaded, without reading it again: size, and when it was changed last."""
 
     size_bytes: int
     changed_ns: int
@@ -52,13 +53,16 @@ Said = Serves | Ended | InUse
 
 
 def mark_of(path: Path) -> Mark:
-    """The file's mark now.
+    """The mark now, of a file or of all files of a split model.
 
     Raises:
-        NotFound: There is no such file, or it cannot be looked at.
+        NotFound: One is not there, or cannot be looked at.
     """
     try:
-        stat = path.stat()
+        found = [part.stat() for part in shards_of(path)]
     except OSError as error:
         raise NotFound("a file that the engine needs cannot be read") from error
-    return Mark(size_bytes=stat.st_size, changed_ns=stat.st_mtime_ns)
+    return Mark(
+        size_bytes=sum(one.st_size for one in found),
+        changed_ns=max(one.st_mtime_ns for one in found),
+    )

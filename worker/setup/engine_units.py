@@ -19,7 +19,7 @@ from worker.boards import Box
 from worker.config import Settings
 from worker.engine import EngineSettings, bundled_model
 from worker.engine.server_flags import setting_flags
-from worker.engine.unit_words import CONTROL
+from worker.engine.unit_words import CONTROL, mark_of
 from worker.watching.uses import hardware_of
 
 RUN: Final = Path("/run/secondchair-engine")
@@ -33,7 +33,6 @@ _MIB: Final = 1024**2
 _BESIDE_BYTES: Final = 16 * 1024**3
 """For the program itself, a kv_cache on the processor and the driver's own memory."""
 _MOST_SHARE: Final = 0.85
-_FIRST_SHARD: Final = re.compile(r"-0*1-of-(\d+)\.gguf$")
 
 
 def with_units(settings: Settings) -> Settings:
@@ -158,17 +157,10 @@ def _memory(board: EngineSettings, box: Box) -> list[str]:
     """A bound that a healthy engine does not meet, and that keeps the box alive when one leaks."""
     most = round(box.memory.total_bytes * _MOST_SHARE)
     try:
-        needs = _weights_bytes(_model(board)) + board.cache_ram_mib * _MIB + _BESIDE_BYTES
-    except (AppError, OSError):
+        needs = mark_of(_model(board)).size_bytes + board.cache_ram_mib * _MIB + _BESIDE_BYTES
+    except AppError:
         needs = most
     return [f"MemoryMax={min(most, needs) // _MIB}M"] if most > _MIB else []  # else not known
-
-
-def _weights_bytes(model: Path) -> int:
-    found = _FIRST_SHARD.search(model.name)
-    stem = model.name[: found.start()] if found else ""
-    shards = model.parent.glob(f"{stem}-*-of-{found[1]}.gguf") if found else (model,)
-    return sum(path.stat().st_size for path in shards)
 
 
 def _name(board: str) -> str:
