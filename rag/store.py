@@ -109,15 +109,25 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """One transaction: all of it is on disk afterwards, or none of it."""
+        """One transaction: all of it is on disk afterwards, or none of it.
+
+        Raises:
+            Unavailable: The disk is full or failing, or another process writes.
+        """
         with self._guard:
-            self._db.execute("BEGIN IMMEDIATE")
             try:
+                self._db.execute("BEGIN IMMEDIATE")
                 yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
+                self._db.execute("COMMIT")
+            except BaseException as error:
+                if self._db.in_transaction:  # SQLite takes one back by itself on a full disk
+                    self._db.execute("ROLLBACK")
+                if isinstance(error, sqlite3.OperationalError):
+                    raise Unavailable(
+                        "the matter's record could not be written: the disk is full or failing",
+                        next_step="make room, then read the papers again: what is there stays",
+                    ) from error
                 raise
-            self._db.execute("COMMIT")
 
     def run(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> None:
         """Runs one statement (SQL, or a name from ``store.sql``) inside `writing`."""
