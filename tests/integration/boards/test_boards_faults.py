@@ -38,7 +38,9 @@ async def test_watching_a_healthy_box_says_nothing(library, simulate, declared_o
             heard.append(change)
 
         watcher = Watcher(
-            Probe(environment=box.environment(library)),
+            Probe(
+                deadline_s=60, first_deadline_s=60, environment=box.environment(library)
+            ),  # a busy machine is no sick board
             declared_of(box),
             hear,
             poll_s=0.05,
