@@ -142,8 +142,9 @@ def test_a_long_thread_of_messages_inside_messages_ends() -> None:
         outer.add_attachment(mail)
         mail = outer
     loaded = load_bytes(mail.as_bytes(), name="a.eml", options=LoadOptions())
-    assert 1 < len(loaded) <= 6
-    assert any("too deep" in warning for warning in loaded[-1].warnings)
+    assert 1 < len(loaded) <= 7
+    assert any("too deep" in warning for warning in loaded[-2].warnings)
+    assert "too deep" in loaded[-1].pages[0].reason
 
 
 @settings(max_examples=60, deadline=None)
