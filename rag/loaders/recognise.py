@@ -131,7 +131,7 @@ def kind_of(data: bytes, name: str) -> str:
     """The file kind, from the first bytes, then from what is inside, then from the suffix."""
     head = data[:_HEAD]
     suffix = PurePath(name).suffix.lower().lstrip(".")
-    if b"%PDF-" in head[:1024]:
+    if (at := head[:1024].find(b"%PDF-")) >= 0 and not _is_header(head[:at]):
         return "pdf"
     if head.startswith(b"PK\x03\x04"):
         return _zip_kind(data)
@@ -150,6 +150,12 @@ def kind_of(data: bytes, name: str) -> str:
         kind = _text_kind(head.decode("latin-1"), suffix)
         return kind if kind in {"eml", "mbox"} else "unknown"
     return _text_kind(found.text.lstrip("\ufeff"), suffix)
+
+
+def _is_header(before: bytes) -> bool:
+    """Whether bytes are the header of a message, whose body may speak of anything."""
+    text = before.decode("latin-1").replace("\r\n", "\n")
+    return bool(_MAIL_HEADER.match(text)) and len(_MAIL_NAMES.findall(text)) >= 2
 
 
 def _text_kind(text: str, suffix: str) -> str:

@@ -147,6 +147,14 @@ def test_a_long_thread_of_messages_inside_messages_ends() -> None:
     assert "too deep" in loaded[-1].pages[0].reason
 
 
+def test_a_message_that_speaks_of_a_pdf_is_a_message() -> None:
+    head = b"From: a@b.example\r\nTo: c@d.example\r\nSubject: x\r\n\r\n"
+    for data in (head + b"%PDF-1.7 is what it begins with.", head + b"%PDF-"):
+        (paged,) = load_bytes(data, name="a.eml", options=LoadOptions())
+        assert paged.kind == "eml"
+        assert "%PDF-" in paged.text
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=400))
 def test_any_bytes_after_a_header_read_without_a_crash(data: bytes) -> None:
