@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 
 from worker.boards import Samples, Survey, Trouble
+from worker.threads import whole
 
 _FIRST_DEADLINE_S: Final = 15.0
 """The first answer may include loading the driver's library and waking the cards."""
@@ -85,24 +86,16 @@ class Probe:
         return answer
 
     async def close(self) -> None:
-        """Lets the child end; one that does not within a moment is left alone."""
+        """Lets the child end; one that does not within a moment is left alone.
+
+        Cancelled meanwhile, it is done with the child before it says so.
+        """
         child, self._child = self._child, None
         if self._place >= 0:
             os.close(self._place)
             self._place = -1
-        if child is None:
-            return
-        if child.stdin is not None:
-            child.stdin.close()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(0.1 if self._owed else 2.0):
-                await child.wait()
-            return
-        with contextlib.suppress(ProcessLookupError):
-            child.send_signal(signal.SIGKILL)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(0.5):
-                await child.wait()
+        if child is not None:
+            await whole(_end(child, 0.1 if self._owed else 2.0))
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -156,6 +149,11 @@ class Probe:
             os.close(self._place)
         self._place = os.memfd_create("secondchair-boards")
         self._asked = self._owed = 0
+        await whole(self._start())
+        assert self._child is not None
+        return self._child
+
+    async def _start(self) -> None:
         self._child = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -169,7 +167,6 @@ class Probe:
             env=os.environ | self._environment,
             start_new_session=True,
         )
-        return self._child
 
     def _silence(self, waited_s: float) -> Silent:
         at = os.pread(self._place, 96, 0).decode("ascii", "replace").strip(" \0")
@@ -190,3 +187,18 @@ class Probe:
             reason="the program that reads the cards ended without an answer",
             next_step="run `python -m worker.boards.reader 1` by hand to see why",
         )
+
+
+async def _end(child: asyncio.subprocess.Process, within_s: float) -> None:
+    """Closes its questions, then kills it; one that waits inside the kernel is left."""
+    if child.stdin is not None:
+        child.stdin.close()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(within_s):
+            await child.wait()
+        return
+    with contextlib.suppress(ProcessLookupError):
+        child.send_signal(signal.SIGKILL)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await child.wait()

@@ -392,3 +392,29 @@ def test_gpustat_runs_on_it(simulate, library):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Tesla V100-SXM2-32GB") == 11
+
+
+async def test_a_close_that_is_cancelled_has_ended_the_child_all_the_same(simulate, open_probe):
+    probe = open_probe(simulate("build_b"))
+    await probe.survey()
+    pid = probe.pid
+    closing = asyncio.create_task(probe.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    assert not Path(f"/proc/{pid}").exists()
+
+
+async def test_a_question_that_is_cancelled_while_its_child_starts_leaves_one_that_close_ends(
+    simulate, open_probe
+):
+    probe = open_probe(simulate("build_b"))
+    asking = asyncio.create_task(probe.survey())
+    await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    pid = probe.pid
+    await probe.close()
+    assert pid is None or not Path(f"/proc/{pid}").exists()
