@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 
 import pytest
 
@@ -147,8 +148,10 @@ async def test_faults_of_discord_lose_and_double_nothing(root):
 
 
 async def test_a_long_reply_is_a_file_or_parts_and_a_channel_without_consent_gets_counts(root):
-    text = " ".join(
-        "It is argued here at some length that nothing was known [[1]]." for _ in range(300)
+    how = ("plainly", "calmly", "again", "boldly", "briefly", "gladly", "rarely")
+    text = " ".join(  # no sentence twice: a repeated one is shown once
+        f"It is {' and '.join(words)} argued here that nothing was known [[1]]."
+        for words in itertools.product(how, repeat=3)
     )
     async with opened(root, Line(text=text)) as guild:
         await guild.you.types(CHANNEL, QUESTION)
