@@ -31,7 +31,7 @@ _JOBS: Final = 2
 _PLAIN: Final = (
     "summarize", "chronology",
     "find", "citecheck", "open", "forget", "sources", "jobs", "matter", "mode", "help", "health",
-    "cancel",
+    "cancel", "history", "audit",
 )  # fmt: skip
 _WORD: Final = re.compile(r"[^\W_]+")
 _LONG: Final = 4

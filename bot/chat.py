@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from bot import asking, browsing, deciding, engines, failures
+from bot import asking, browsing, deciding, engines, failures, lookback
 from bot.blocks import Piece, Tone, paragraph
 from bot.conversation import Conversation
 from bot.misuse import Misuse
@@ -31,6 +31,8 @@ _DOING: Final[dict[Name, Callable[[Conversation, Typed], Awaitable[None]]]] = {
     Name.LIFT: deciding.lift,
     Name.EXPORT: deciding.export,
     Name.JOBS: browsing.jobs,
+    Name.HISTORY: lookback.history,
+    Name.AUDIT: lookback.audit,
     Name.CANCEL: asking.cancel,
     Name.MATTER: browsing.matter,
     Name.DOCUMENTS: browsing.documents,

@@ -1,4 +1,4 @@
-"""The command `secondchair`: chat, ask, find, init, doctor, bot.
+"""The command `secondchair`: chat, ask, find, audit, history, init, doctor, bot.
 
 Concrete parts of this side are built here and nowhere else. Replies go to stdout, talk to stderr;
 exit codes follow the error tree. Heavy libraries are imported by the command that needs them, so
@@ -12,14 +12,18 @@ import secrets
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
+from bot import lookback
+from bot import lookback_lists as lists
 from bot import words as catalogue
 from bot.config import Loaded, Settings, state_file
+from bot.misuse import Misuse
 from bot.options import (
     WithExamples,
     end_with,
@@ -33,12 +37,14 @@ from bot.options import (
 from bot.outbox import Outbox
 from bot.serving import bot as bot_group
 from protocol.answers import Answer
-from protocol.errors import AppError, BadRequest
+from protocol.errors import AppError, BadRequest, Damaged
 from protocol.ids import MatterId, matter_id
-from protocol.jobs import Ask, Find, WorkRequest
+from protocol.jobs import Ask, AuditIs, Find, Jobs, ListAudit, Result, WorkRequest
 
 if TYPE_CHECKING:
+    from bot.blocks import Block
     from bot.link import Link
+    from bot.look import Look
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -110,6 +116,64 @@ def find(words: str, loaded: Loaded, fd: int | None, as_json: bool) -> None:
         return Find(matter=matter, text=text, key=key)
 
     end_with(_once(loaded.settings, words, request, fd, as_json=as_json), as_json=as_json)
+
+
+@main.command(
+    cls=WithExamples,
+    epilog=(
+        "  secondchair audit --matter M-7F3K\n"
+        "  secondchair audit 200 --matter M-7F3K --json > audit.json\n"
+    ),
+)
+@click.argument("entries", type=click.IntRange(1, lookback.MOST_ENTRIES), required=False)
+@once_options
+def audit(entries: int | None, loaded: Loaded, fd: int | None, as_json: bool) -> None:
+    """Print the last ENTRIES (20) of a matter's sealed journal; exit 7 when it is not whole.
+
+    Who did what, when, on which reply or document, by ids; the journal holds no words of a case.
+    """
+
+    async def doing() -> int:
+        request = ListAudit(matter=_matter(loaded.settings), most=entries or lookback.ENTRIES)
+        async with _link(loaded.settings, fd) as link:
+            found = await link.call(request)
+        assert isinstance(found, AuditIs)
+        _print(loaded.settings, found, as_json, partial(lists.audit, request.matter, found))
+        return 0 if found.broken_at is None and not found.troubles else Damaged.exit_code
+
+    end_with(doing(), as_json=as_json)
+
+
+@main.command(
+    cls=WithExamples,
+    epilog=(
+        "  secondchair history --matter M-7F3K\n"
+        "  echo 'before:J-0DV3K9Q2A-7F3K leak' | secondchair history --matter M-7F3K --json -\n"
+    ),
+)
+@click.argument("words", default="")
+@once_options
+def history(words: str, loaded: Loaded, fd: int | None, as_json: bool) -> None:
+    """Print what was asked in a matter, newest first, 50 at most, with who asked and its state.
+
+    WORDS, read from stdin when they are "-", leave only what holds all of them; before:JOB among
+    them begins after that job.
+    """
+
+    async def doing() -> int:
+        matter = _matter(loaded.settings)
+        text = _text(words, demo=loaded.settings.demo_matter == matter) if words else ""
+        try:
+            request = lookback.history_request(matter, text)
+        except Misuse:
+            raise BadRequest("what stands behind before: is no job's code") from None
+        async with _link(loaded.settings, fd) as link:
+            found = await link.call(request)
+        assert isinstance(found, Jobs)
+        _print(loaded.settings, found, as_json, partial(lists.history, request, found))
+        return 0
+
+    end_with(doing(), as_json=as_json)
 
 
 @main.command(
@@ -219,9 +283,7 @@ async def _once(
     from bot.once import answer_once
     from bot.terminal.screen import Screen
 
-    if not settings.matter:
-        raise BadRequest("which matter?", next_step="add --matter with its code, such as M-7F3K")
-    matter = matter_id(settings.matter)
+    matter = _matter(settings)
     asked = request(matter, _text(given, demo=settings.demo_matter == matter), _key())
     words = catalogue.load(settings.language)
     talk = Screen(words, settings, sys.stderr)
@@ -287,6 +349,26 @@ def _text(given: str, *, demo: bool) -> str:
     if not text:
         raise BadRequest("there is no question", next_step="pass it on stdin")
     return text
+
+
+def _matter(settings: Settings) -> MatterId:
+    """The matter that is meant."""
+    if not settings.matter:
+        raise BadRequest("which matter?", next_step="add --matter with its code, such as M-7F3K")
+    return matter_id(settings.matter)
+
+
+def _print(
+    settings: Settings, found: Result, as_json: bool, blocks: Callable[[Look], list[Block]]
+) -> None:
+    """A list, for a program or for a person."""
+    from bot.terminal.screen import Screen
+
+    if as_json:
+        _print_json(found)
+    else:
+        screen = Screen(catalogue.load(settings.language), settings, sys.stdout)
+        screen.show(blocks(screen.look))
 
 
 def _key() -> str:

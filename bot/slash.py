@@ -31,6 +31,8 @@ class Name(StrEnum):
     EDIT = "edit"
     EXPORT = "export"
     JOBS = "jobs"
+    HISTORY = "history"
+    AUDIT = "audit"
     CANCEL = "cancel"
     MATTER = "matter"
     DOCUMENTS = "documents"

@@ -12,6 +12,7 @@ from enum import StrEnum
 import msgspec
 
 from protocol.answers import Answer, ReviewState
+from protocol.audit import AuditEntry
 from protocol.boards import BoardNotice, BoardState, CardState
 from protocol.ids import DocumentId, JobId, MatterId, UserName
 from protocol.record import Coverage, DocumentInfo, Ledger, Matter, PageInfo
@@ -235,11 +236,27 @@ class ListMatters(_Request, frozen=True, kw_only=True, tag="matters"):
     """The matters this user may see."""
 
 
-class ListJobs(_Request, frozen=True, kw_only=True, tag="jobs"):
-    """The newest jobs of a matter, newest first."""
+class ListJobs(_Request, frozen=True, kw_only=True, omit_defaults=True, tag="jobs"):
+    """The newest jobs of a matter, newest first.
+
+    What stands at its default is not sent: a worker of before takes the plain list as ever.
+    """
 
     matter: MatterId
     most: int = 50
+    asked: bool = False
+    """With what each of them asked for, in words."""
+    words: str = ""
+    """Only those that asked for something with all these words in it."""
+    before: JobId | None = None
+    """Only those older than this one."""
+
+
+class ListAudit(_Request, frozen=True, kw_only=True, tag="audit"):
+    """The newest entries of a matter's sealed journal, and whether its chain holds."""
+
+    matter: MatterId
+    most: int = 20
 
 
 class ListDocuments(_Request, frozen=True, kw_only=True, tag="documents"):
@@ -318,6 +335,7 @@ AtOnceRequest = (
     | GetAnswer
     | ListMatters
     | ListJobs
+    | ListAudit
     | ListDocuments
     | OpenSource
     | KeepPlace
@@ -352,6 +370,30 @@ class Matters(_Result, frozen=True, kw_only=True, tag="matters"):
 
 class Jobs(_Result, frozen=True, kw_only=True, tag="jobs"):
     jobs: tuple[Job, ...]
+    asked: dict[JobId, str] = {}
+    """Words of a request by its job, cut after the first hundreds; on asking for them only."""
+    more: int = 0
+    """Older ones that fit but found no room here."""
+
+
+class AuditIs(_Result, frozen=True, kw_only=True, tag="audit"):
+    """The end of a matter's journal, and what following all of it found."""
+
+    entries: tuple[AuditEntry, ...]
+    """The newest last, as the journal holds them."""
+    total: int
+    """Lines of the whole journal."""
+    head: str
+    """The seal of the last entry up to which the chain holds; empty when there is none."""
+    broken_at: int | None
+    """The line, from 1, at which the chain breaks; None when it holds."""
+    reason: str
+    anchor: str
+    """The line of the newest anchor that is kept; empty when none is."""
+    anchored: int
+    """How many entries of this matter that anchor stands for."""
+    troubles: tuple[str, ...]
+    """What does not fit between the anchors and this journal, in words."""
 
 
 class Documents(_Result, frozen=True, kw_only=True, tag="documents"):
@@ -411,6 +453,7 @@ Result = (
     Accepted
     | Matters
     | Jobs
+    | AuditIs
     | Documents
     | SourcePage
     | AnswerIs

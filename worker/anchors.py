@@ -20,6 +20,7 @@ from typing import Final
 import msgspec
 
 from protocol.errors import BadRequest, Damaged
+from protocol.ids import MatterId
 from worker import audit
 
 _FILE: Final = "anchors.txt"
@@ -77,12 +78,25 @@ def anchored(folder: Path, now: dt.datetime) -> Anchor:
     return made
 
 
-def troubles(folder: Path, line: str | None = None) -> tuple[str, ...]:
+def newest(folder: Path) -> Anchor | None:
+    """The last anchor that is kept; None when there is none.
+
+    Raises:
+        Damaged: The anchors kept are not as they were made.
+    """
+    kept = list(_read(folder))
+    return kept[-1] if kept else None
+
+
+def troubles(
+    folder: Path, line: str | None = None, *, only: MatterId | None = None
+) -> tuple[str, ...]:
     """What does not fit between the anchors and the journals as they lie there now.
 
     Args:
         folder: The folder of the sealed journals.
         line: An anchor's line that was kept elsewhere; None checks the kept anchors alone.
+        only: The one matter that is looked at; None means all.
 
     Raises:
         BadRequest: The line is no anchor's line.
@@ -104,6 +118,8 @@ def troubles(folder: Path, line: str | None = None) -> tuple[str, ...]:
     wanted_heads: dict[str, dict[int, str]] = {}
     for one in kept:  # every day's: a journal sealed anew is anchored anew the next day
         for matter, (entries, seal) in one.heads.items():
+            if only not in (None, matter):
+                continue
             wanted_heads.setdefault(matter, {})[entries] = seal
     for matter, heads in sorted(wanted_heads.items()):
         found += _missing(folder / f"{matter}.jsonl", matter, heads)

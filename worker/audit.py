@@ -9,6 +9,7 @@ head that was noted elsewhere, so `head` is printed in review reports and can be
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import datetime as dt
 import fcntl
@@ -198,15 +199,52 @@ def read(path: Path) -> Iterator[Entry]:
         yield _parse(line)
 
 
-def verify(path: Path, *, head: str | None = None) -> Report:
+def bytes_now(path: Path) -> int:
+    """How long a journal is at a moment when nobody is adding to it; 0 when there is no file."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return 0
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH)
+        return os.fstat(handle).st_size
+    finally:
+        os.close(handle)
+
+
+def last(path: Path, most: int, within: int) -> tuple[int, list[tuple[int, Entry | None]]]:
+    """How many lines a journal has, and its last ones with their numbers from 1, unverified.
+
+    Args:
+        path: The journal; an absent file is an empty journal.
+        most: How many lines are wanted.
+        within: Bytes of the journal to be read, from `bytes_now`.
+
+    Returns:
+        The number of lines; the last ones, oldest first, None for a line that is no entry.
+    """
+    number, kept = 0, collections.deque[tuple[int, bytes]](maxlen=most)
+    for number, line in enumerate(_lines(path, within), start=1):
+        kept.append((number, line))
+    found: list[tuple[int, Entry | None]] = []
+    for at, line in kept:
+        try:
+            found.append((at, _parse(line)))
+        except Damaged:
+            found.append((at, None))
+    return number, found
+
+
+def verify(path: Path, *, head: str | None = None, within: int | None = None) -> Report:
     """Follows the chain from the start.
 
     Args:
         path: The journal; an absent file is an empty journal.
         head: A seal noted earlier that must stand somewhere in the chain.
+        within: Bytes of the journal to be read, from `bytes_now`; None reads to its end.
     """
     before, count, met = "", 0, head in (None, "")
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(_lines(path, within), start=1):
         reason = ""
         try:
             entry = _parse(line)
@@ -228,13 +266,18 @@ def verify(path: Path, *, head: str | None = None) -> Report:
     return Report(entries=count, head=before, broken_at=None, reason="")
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def _lines(path: Path, within: int | None = None) -> Iterator[bytes]:
     try:
         file = path.open("rb")
     except FileNotFoundError:
         return
     with file:
-        yield from file
+        for line in file:
+            if within is not None:
+                line, within = line[:within], max(0, within - len(line))
+            if not line:
+                return
+            yield line
 
 
 def _parse(line: bytes) -> Entry:

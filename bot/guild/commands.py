@@ -11,7 +11,7 @@ from typing import Any, Final
 import discord  # noqa: TID251
 from discord import app_commands  # noqa: TID251
 
-from bot.guild import editing, orders
+from bot.guild import editing, lookback, orders
 from bot.guild.counter import LISTED, Counter, asker_of
 from bot.guild.gate import Said
 from bot.guild.settings import Mode
@@ -55,6 +55,14 @@ def _both(add: Add, counter: Counter) -> None:
     @add(name="jobs", description="The newest jobs of this matter")
     async def jobs(here: Here) -> None:
         await counter.serve(here, counter.jobs)
+
+    @add(name="history", description="What was asked in this matter; its words are in the terminal")
+    async def history(here: Here) -> None:
+        await counter.serve(here, lambda grant: lookback.history(counter, grant))
+
+    @add(name="audit", description="The end of this matter's sealed journal")
+    async def audit(here: Here) -> None:
+        await counter.serve(here, lambda grant: lookback.audit(counter, grant))
 
     @add(name="matter", description="This channel's matter in numbers")
     async def matter(here: Here) -> None:

@@ -67,6 +67,36 @@ class Said(StrEnum):
     HELP_FULL = "help_full"
 
 
+class Tallied(StrEnum):
+    """What is counted by kind."""
+
+    ASKED = "asked_there"
+    SEALED = "sealed_there"
+    SEALED_BROKEN = "sealed_broken_there"
+
+
+class Kind(StrEnum):
+    """Of what there are so many: a kind of request, or of an entry of the journal."""
+
+    ASK = "ask"
+    FIND = "find"
+    SUMMARIZE = "summarize"
+    EXTRACT = "extract"
+    CHRONOLOGY = "chronology"
+    CITECHECK = "citecheck"
+    DRAFT = "draft"
+    INGEST = "ingest"
+    JOB = "job"
+    REVIEW = "review"
+    EXPORT = "export"
+    FILE = "file"
+    DOCUMENT = "document"
+    CONVERSATION = "conversation"
+    HOLD = "hold"
+    MATTER = "matter"
+    OTHER = "other"
+
+
 class Label(StrEnum):
     """What stands on a button."""
 
@@ -126,6 +156,17 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
     approved: int
 
 
+class Tally(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of each kind, with where to read them."""
+
+    said: Tallied
+    matter: MatterId
+    total: int
+    shown: int
+    """The newest of them, which were counted."""
+    counts: tuple[tuple[Kind, int], ...]
+
+
 class Written(msgspec.Struct, frozen=True, kw_only=True):
     """An export lies in the matter's out folder; its name is not said."""
 
@@ -140,9 +181,9 @@ class Prose(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-Template = Fixed | Status | Listing | Parts | Counted | Written | Prose
+Template = Fixed | Status | Listing | Parts | Counted | Tally | Written | Prose
 
-_BY_TYPE: Final = (Fixed, Status, Listing, Parts, Counted, Written)
+_BY_TYPE: Final = (Fixed, Status, Listing, Parts, Counted, Tally, Written)
 _TOKEN: Final = re.compile(r"[^\s·]+")
 _BLANK: Final = re.compile(r"\{\w+\}")
 _CODE: Final = re.compile(r"M-[0-9A-Z]{4,12}|J-[0-9A-Z]{9}-[0-9A-Z]{4}|[0-9]{1,13}|<@[0-9]{1,20}>")
@@ -217,6 +258,12 @@ class Gate:
                     for key in ("waiting", "running", "awaiting", "approved")
                 }
                 return words("matter_state", matter=_matter(template.matter), **numbers)
+            case Tally(said=said, counts=counts):
+                told = [f"{words(f'kind_{Kind(kind).value}')} {_count(n)}" for kind, n in counts]
+                numbers = {"total": _count(template.total), "shown": _count(template.shown)}
+                matter = _matter(template.matter)
+                by_kind = " · ".join(told) or _count(0)
+                return words(Tallied(said).value, matter=matter, counts=by_kind, **numbers)
             case Written(matter=matter, job=job, size_bytes=size):
                 state = words("exported", size=_count(size))
                 return words("status", matter=_matter(matter), job=job_id(job), state=state)

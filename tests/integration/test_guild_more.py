@@ -23,6 +23,7 @@ QUESTION = "When did Northgate first know of the leak?"
 EVERYWHERE = {
     "ask", "find", "draft", "summarize", "extract", "chronology", "citecheck", "sources", "open",
     "jobs", "cancel", "retry", "export", "forget", "matter", "mode", "help", "health", CHECK,
+    "history", "audit",
 }  # fmt: skip
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from bench.guild_canary import Canary
 from bench.guild_house import CHANNEL, OTHER, Mode, open_guild
 from bench.house import CODE, SAMPLE, read_matter
+from worker.audit import path_of
 
 QUESTION = "When did Northgate first know of the leak?"
 
@@ -61,6 +64,26 @@ async def test_a_summary_and_a_table_are_ordered_here_and_read_there(guild):
     assert all(codes(final)[2] == "done" for final in finals)
 
 
+async def test_looking_back_gives_counts_by_kind_and_where_to_read(guild):
+    await guild.ask_in_terminal(QUESTION)
+    await (await guild.you.slash(CHANNEL, "summarize")).said()
+    await guild.finals(1)  # of the summary; nobody announced the question
+    there = f"secondchair chat --matter {CODE}"
+    assert await (await guild.you.slash(CHANNEL, "history")).said() == (
+        f"{CODE} · of the newest 2 requests: ask 1 · summarize 1"
+        f" · what was asked is in the terminal: {there}"
+    )
+    said = await (await guild.you.slash(CHANNEL, "audit")).said()
+    assert said.startswith(f"{CODE} · journal whole · ")
+    assert said.endswith(f" · read it in the terminal: {there}")
+    assert re.search(r" of the newest \d+: jobs \d+ · ", said)
+    path = path_of(guild.house.office.audit, CODE)
+    path.write_bytes(path.read_bytes().replace(b'"kind":"ask"', b'"kind":"find"'))
+    said = await (await guild.you.slash(CHANNEL, "audit")).said()
+    assert said.startswith(f"{CODE} · journal NOT whole · ")
+    path.unlink()
+
+
 async def test_no_command_takes_words_and_every_refusal_reads_like_absence(guild):
     for command in guild.double.world.commands:
         for option in command.get("options") or []:
@@ -73,7 +96,7 @@ async def test_no_command_takes_words_and_every_refusal_reads_like_absence(guild
         (guild.nobody, CHANNEL),
         (guild.you, OTHER),
     ):
-        for name in ("ask", "jobs", "health", "help", "sources", "cancel"):
+        for name in ("ask", "jobs", "health", "help", "sources", "cancel", "history", "audit"):
             answered = await person.slash(channel, name)
             assert answered.private
             said.add(await answered.said())

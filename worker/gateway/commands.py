@@ -19,6 +19,8 @@ secondchair, over SSH
   ssh -t HOST chat --plain                 the chat line by line: screen readers, scrollback
   ssh HOST ask --matter M-XXXX -           a question from standard input
   ssh HOST find --matter M-XXXX -          passages for the words on standard input
+  ssh HOST history --matter M-XXXX         what was asked; with - the words on standard input
+  ssh HOST audit --matter M-XXXX           the end of the sealed journal
   sftp HOST                                files: put into <matter>/inbox, get from <matter>/out
 
 Add --json for a reply that a program can read.
@@ -40,6 +42,10 @@ def parse(command: str) -> tuple[str, ...] | None:
         return ()
     if words[:1] == ["chat"]:
         return _arguments("chat", words[1:], {"--plain"})
+    if words[:1] == ["history"]:
+        return _arguments("history", words[1:], {"--json", "-"})
+    if words[:1] == ["audit"]:
+        return _arguments("audit", words[1:], {"--json", *map(str, range(1, 201))})
     if words[:1] not in (["ask"], ["find"]):
         return None
     given = _arguments(words[0], words[1:], {"--json", "-"})

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
 from protocol.errors import NotFound
 from protocol.events import Completed, Event, Words
-from protocol.ids import MatterId
+from protocol.ids import DocumentId, JobId, MatterId
 from protocol.jobs import (
     AnswerIs,
     Documents,
@@ -21,6 +21,7 @@ from protocol.jobs import (
     Job,
     Jobs,
     JobState,
+    ListAudit,
     ListDocuments,
     ListJobs,
     ListMatters,
@@ -32,13 +33,20 @@ from protocol.jobs import (
 from rag import production
 from rag.coverage import coverage
 from rag.ingest import ledger
+from worker.asked import holds, shown, words_of
 from worker.boxes import LEND
 from worker.handlers import Office
 from worker.holds import refuse_if_held
 from worker.service import Caller
 from worker.shelf import Held
+from worker.trail import trail
 
 _MOST_JOBS = 200
+_MOST_ENTRIES = 200
+_ALL_JOBS = 1_000_000
+"""More than a queue keeps of a matter."""
+_AT_ONCE = 200
+"""Requests read before others get their turn."""
 
 
 class Look:
@@ -61,12 +69,45 @@ class Look:
         return Matters(matters=tuple(found))
 
     async def jobs(self, request: ListJobs, caller: Caller) -> Result:
-        """The newest jobs with their review state."""
+        """The newest jobs with their review state; on request with what each asked for."""
         most = max(1, min(request.most, _MOST_JOBS))
-        jobs = await self._office.queue.jobs(request.matter, most)
+        back = request.asked or bool(request.words.strip()) or request.before is not None
+        jobs = await self._office.queue.jobs(request.matter, _ALL_JOBS if back else most)
         jobs = tuple(job for job in jobs if job.kind != LEND)  # calls on another box of this line
         async with self._office.shelf.use(request.matter) as held:
+            if back:
+                return await self._looked_back(held, request, jobs, most)
             return Jobs(jobs=tuple(_with_review(held, job) for job in jobs))
+
+    async def _looked_back(
+        self, held: Held, request: ListJobs, jobs: tuple[Job, ...], most: int
+    ) -> Jobs:
+        if request.before is not None:
+            jobs = tuple(job for job in jobs if job.id < request.before)
+        hashes = await self._office.queue.requests(request.matter)
+        titles = {one.id: one.title or one.name for one in held.record.documents()}
+        said: dict[JobId, str] = {}
+        fitting: list[Job] = []
+        for number, job in enumerate(jobs, start=1):
+            if request.words.strip() or len(fitting) < most:
+                said[job.id] = _said(held, hashes.get(job.id, ""), titles)
+            if holds(said.get(job.id, ""), request.words):
+                fitting.append(job)
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)
+        page = fitting[:most]
+        return Jobs(
+            jobs=tuple(_with_review(held, job) for job in page),
+            asked={job.id: shown(said[job.id]) for job in page} if request.asked else {},
+            more=len(fitting) - len(page),
+        )
+
+    async def audit(self, request: ListAudit, caller: Caller) -> Result:
+        """The end of the matter's journal; the whole chain is followed for it."""
+        most = max(1, min(request.most, _MOST_ENTRIES))
+        if not self._office.shelf.exists(request.matter):
+            raise NotFound("no such matter")
+        return await asyncio.to_thread(trail, self._office.audit, request.matter, most)
 
     async def documents(self, request: ListDocuments, caller: Caller) -> Result:
         """The record with its ledger and coverage."""
@@ -135,6 +176,13 @@ class Look:
                 text = held.work.part(event.job, body.part)
             return msgspec.structs.replace(event, body=msgspec.structs.replace(body, text=text))
         return event
+
+
+def _said(held: Held, sha256: str, titles: Mapping[DocumentId, str]) -> str:
+    try:
+        return words_of(held.work.request(sha256), titles)
+    except NotFound:  # its words are gone
+        return ""
 
 
 def _with_review(held: Held, job: Job) -> Job:

@@ -144,6 +144,10 @@ class JobQueue(Protocol):
         """The newest jobs of a matter, newest first; empty when it has none."""
         ...
 
+    async def requests(self, matter: MatterId) -> Mapping[JobId, str]:
+        """For every job of a matter the hash under which the matter's file holds its request."""
+        ...
+
     async def events_since(self, job: JobId, after: int) -> tuple[Event, ...]:
         """The job's events with a number above ``after``, in order; empty when there are none.
 

@@ -134,6 +134,9 @@ class Acts(Entries):
         places = {place.job: place for board in boards for place in self._places(board)}
         return tuple(self._view(row, places) for row in rows)
 
+    def requests(self, matter: MatterId) -> dict[JobId, str]:
+        return {row.id: row.request_sha256 for row in self._store.jobs_of(matter, None)}
+
     def events(self, job: JobId, after: int) -> tuple[tuple[Event, ...], bool]:
         """The events after a number, and whether more may come."""
         row = self._row(job)

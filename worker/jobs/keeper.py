@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from protocol.events import Completed, Event, EventBody, Failed, Stopped
@@ -50,6 +50,9 @@ class Keeper(ABC):
 
     async def jobs(self, matter: MatterId, most: int = 50) -> tuple[Job, ...]:
         return await self._look(lambda acts: acts.jobs(matter, most))
+
+    async def requests(self, matter: MatterId) -> Mapping[JobId, str]:
+        return await self._look(lambda acts: acts.requests(matter))
 
     async def events_since(self, job: JobId, after: int) -> tuple[Event, ...]:
         events, _ = await self._look(lambda acts: acts.events(job, after))

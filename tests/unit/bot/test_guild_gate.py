@@ -12,7 +12,21 @@ from hypothesis import strategies as st
 
 from bot.guild import gate as gates
 from bot.guild import sentences
-from bot.guild.gate import Fixed, Gate, Label, Listing, Parts, Prose, Said, State, Status, Written
+from bot.guild.gate import (
+    Fixed,
+    Gate,
+    Kind,
+    Label,
+    Listing,
+    Parts,
+    Prose,
+    Said,
+    State,
+    Status,
+    Tallied,
+    Tally,
+    Written,
+)
 from bot.guild.settings import Mode
 from protocol.ids import JobId, MatterId
 
@@ -44,6 +58,11 @@ def test_every_template_passes_in_every_language(strict):
     assert strict.text(Listing(matter=MATTER, rows=(STATUS, STATUS)))
     assert strict.text(Parts(ok=3, degraded=0, down=1))
     assert strict.text(Written(**codes, size_bytes=1234))
+    counts = tuple((kind, number) for number, kind in enumerate(Kind))
+    for said in Tallied:
+        tally = Tally(said=said, matter=MATTER, total=900, shown=136, counts=counts)
+        assert strict.text(tally)
+        assert strict.text(msgspec.structs.replace(tally, counts=()))
     assert all(strict.label(label, JOB) for label in Label)
 
 
@@ -75,6 +94,15 @@ def test_no_field_lets_words_through(words):
             strict.text(msgspec.structs.replace(STATUS, **{field: value}))
     with pytest.raises((ValueError, TypeError)):
         strict.text(Written(matter=MATTER, job=JOB, size_bytes=words))
+    tally = Tally(said=Tallied.ASKED, matter=MATTER, total=1, shown=1, counts=((Kind.ASK, 1),))
+    for field in ("said", "matter", "total", "shown", "counts"):
+        value = ((words, 1),) if field == "counts" else words
+        if words in {*Kind, *Tallied}:
+            continue
+        with pytest.raises((ValueError, TypeError)):
+            strict.text(msgspec.structs.replace(tally, **{field: value}))
+    with pytest.raises((ValueError, TypeError)):
+        strict.text(msgspec.structs.replace(tally, counts=((Kind.ASK, words),)))
     with pytest.raises((ValueError, TypeError)):
         strict.text(Fixed(said=words, matter=MATTER, job=JOB))
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from worker.gateway.caps import Caps
 from worker.gateway.commands import parse
 
-GIVEN = {"ask", "find", "chat", "--fd", "--matter", "--json", "--plain", "-"}
+GIVEN = {"ask", "find", "chat", "history", "audit", "--fd", "--matter", "--json", "--plain", "-"}
+GIVEN |= {str(number) for number in range(1, 201)}
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,12 @@ GIVEN = {"ask", "find", "chat", "--fd", "--matter", "--json", "--plain", "-"}
         ("find --matter m-7f3k -", ("find", "--matter", "M-7F3K", "-")),
         ("find --matter 'M-7F3K' -", ("find", "--matter", "M-7F3K", "-")),
         # words of a question would stand in the process list
+        ("history --matter M-7F3K", ("history", "--matter", "M-7F3K")),
+        ("history --matter M-7F3K - --json", ("history", "--matter", "M-7F3K", "-", "--json")),
+        ("history leak", None),
+        ("audit 200 --matter m-7f3k --json", ("audit", "200", "--matter", "M-7F3K", "--json")),
+        ("audit 201 --matter M-7F3K", None),
+        ("audit -", None),
         ("ask what did she know", None),
         ("ask --matter M-7F3K", None),
         # nothing that reaches further
