@@ -14,7 +14,7 @@ from typing import Final
 
 from rag.paged import PagedText, PlaceKind
 
-CHUNKING_VERSION: Final = "4"
+CHUNKING_VERSION: Final = "5"
 """Stored with the index; passages made by another version are made anew."""
 
 MAX_CHARS: Final = 1500
@@ -26,7 +26,7 @@ _LEAST_CHARS: Final = 40
 
 _SECTION: Final = re.compile(
     r"""
-    (?:(?<=\n)|(?<=\s\s)|(?<=[.;:]\s)|\A)[ \t]*
+    (?:(?<=[\n\f])|(?<=\s\s)|(?<=[.;:]\s)|\A)[ \t]*
     (?:
         (?:ARTICLE|Article|SECTION|Section|Clause|CLAUSE|SCHEDULE|EXHIBIT|APPENDIX)[ \t]+
             (?:[IVXLC]+|\d+(?:\.\d+)*|[A-Z])\b\.?
@@ -37,7 +37,10 @@ _SECTION: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_TITLE_LINE: Final = re.compile(r"(?m)^[ \t]*(?P<t>[A-Z][A-Z0-9 ,.:'&/()-]{3,78})[ \t]*$")
+_TITLE_LINE: Final = re.compile(
+    r"(?:(?<=[\n\f])|\A)[ \t]*(?![A-Z]{1,8}[- _]?\d{3,}[ \t]*(?:[\n\f]|\Z))"  # no Bates number
+    r"(?P<t>[A-Z][A-Z0-9 ,.:'&/()-]{3,78})[ \t]*(?=[\n\f]|\Z)"
+)
 _OWN_TITLE: Final = re.compile(
     r"(?:(?:ARTICLE|Article|SECTION|Section|Clause|CLAUSE|SCHEDULE|EXHIBIT|APPENDIX)\s+)?\S+\s+"
     r"(?P<t>[^\s.:;\f\n](?:(?!\s\s)[^.:;\f\n]){0,78})(?=[.:;\f\n]|\s\s)"

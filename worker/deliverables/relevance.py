@@ -26,6 +26,16 @@ _SHARED_WORDS: Final = 0.35
 """Weight of shared words beside the cosine: a named thing beats a merely similar one."""
 _RANK: Final = 0.05
 """Weight of the passage's own rank, as retrieval has seen more than one sentence."""
+_NAMED: Final = 0.2
+"""For a sentence of a document that the question names: "the inspection", "the lease"."""
+_SAID_BY: Final = re.compile(
+    r"\b(?:(?:according to|under|in|of|from)\s+(?:the|this|that|her|his|their)\s+"
+    r"(?P<source>\w+(?:\s\w+)?)"
+    r"|(?:the|this|that|her|his|their)\s+(?P<speaker>\w+(?:\s\w+)?)\s+(?:says?|states?|provides?"
+    r"|shows?|finds?|concludes?|mentions?|requires?|allows?|reports?|gives?))\b",
+    re.IGNORECASE,
+)
+"""Where a question names the paper it asks."""
 _FITS: Final = 0.25
 """For a sentence that holds the kind of thing asked for: a date to "when", a sum to "how much"."""
 _WHEN: Final = re.compile(
@@ -76,7 +86,7 @@ async def best_sentences(
         hits: The passages, best first.
         most: How many to give at most.
     """
-    candidates: list[tuple[Sentence, int]] = []
+    candidates: list[tuple[Sentence, int, str]] = []
     every: dict[DocumentId, tuple[Sentence, ...]] = {}
     seen: set[tuple[DocumentId, int]] = set()
     for rank, hit in enumerate(hits):
@@ -87,23 +97,27 @@ async def best_sentences(
             inside = span.start <= sentence.start < span.end
             if inside and (span.document, sentence.start) not in seen and _quotable(sentence):
                 seen.add((span.document, sentence.start))
-                candidates.append((sentence, rank))
+                candidates.append((sentence, rank, hit.passage.heading))
     if not candidates:
         return ()
     asked = {
         (one.document, one.start, one.end): one.words for many in every.values() for one in many
     }
     terms = _terms(question)
+    asked_papers = (found["source"] or found["speaker"] for found in _SAID_BY.finditer(question))
+    papers = _terms(" ".join(asked_papers))
+    named = {info.id for info in desk.matter.record.documents() if papers & _terms(info.title)}
     weighed = [
         _Candidate(
             sentence=sentence,
             text=(text := _with_question(sentence, asked)),
             late=rank >= _FIRST,
-            plain=_SHARED_WORDS * len(terms & _terms(text)) / max(1, len(terms))
+            plain=_SHARED_WORDS * len(terms & _terms(f"{heading} {text}")) / max(1, len(terms))
             + _RANK / (1 + rank)
+            + _NAMED * (sentence.document in named)
             + _FITS * _fits(question, sentence.words),
         )
-        for sentence, rank in candidates
+        for sentence, rank, heading in candidates
     ]
     weighed.sort(key=lambda one: (one.late, -one.plain))
     del weighed[_WEIGHED:]
@@ -154,5 +168,5 @@ def _terms(text: str) -> set[str]:
 def _stem(word: str) -> str:
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 4:
-            return word[: -len(ending)]
-    return word
+            return word[: -len(ending)].removesuffix("e")
+    return word.removesuffix("e") if len(word) > 4 else word

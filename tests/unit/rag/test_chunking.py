@@ -68,6 +68,15 @@ def test_a_section_is_not_mixed_with_the_next(cuts_of) -> None:
     assert [cut.heading for cut in cuts] == ["1. Term", "2. Rent"]
 
 
+def test_a_heading_at_the_top_of_a_page_opens_its_section_and_a_bates_number_none(cuts_of) -> None:
+    cuts = cuts_of(
+        "1. SCOPE\nWe looked at the roof of the north building on one day.\nNG-000301\f"
+        "2. CAUSE\nThe coupling on the fourth floor had failed before that day.\nABC-000302\f"
+        "THE DAMAGE\nThree rooms were wet and one ceiling had fallen by then."
+    )
+    assert [cut.heading for cut in cuts] == ["1. SCOPE", "2. CAUSE", "THE DAMAGE"]
+
+
 def test_a_heading_alone_opens_what_follows_and_names_it(cuts_of) -> None:
     text = "THE LEAK\n\n11. Water entered in January.\n\n12. Northgate had notice by then.\n"
     cuts = cuts_of(text)
