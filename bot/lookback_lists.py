@@ -23,12 +23,12 @@ _ON: Final = ("document", "file", "original", "answer")
 def audit(matter: MatterId, found: AuditIs, look: Look, *, table: bool = True) -> list[Block]:
     """The entries as a table or a line each, whether the chain holds, and the anchor's line."""
     words = look.words
-    if not found.total:
+    if not found.total and not found.troubles:
         return [paragraph(Piece(words("audit.none", matter=matter)))]
     shown = len(found.entries)
     title = words("audit.title", matter=matter, shown=shown, total=found.total)
     rows = tuple(_row(entry, look) for entry in found.entries)
-    if table:
+    if table and rows:
         columns = tuple(words(key) for key in _COLUMNS)
         listed = [*table_blocks(Table(columns=columns, rows=rows), (), look), blank()]
     else:
@@ -61,6 +61,8 @@ def _state(found: AuditIs, look: Look) -> list[Block]:
     if found.broken_at is not None:
         said = words("audit.breaks", n=found.broken_at, reason=look.line(found.reason))
         blocks = [paragraph(Piece(said, Tone.RED), hang=3)]
+    elif not found.total:  # though entries were anchored
+        blocks = []
     else:
         tone = Tone.AMBER if found.troubles else Tone.GREEN
         blocks = [paragraph(Piece(words("audit.whole", head=look.line(found.head)), tone), hang=3)]

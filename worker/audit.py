@@ -33,6 +33,8 @@ BOX: Final = MatterId("box")
 
 _WHAT: Final = re.compile(r"[a-z][a-z0-9_.]{0,39}")
 _DETAIL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/+-]{0,127}")
+_LINE_BYTES: Final = 16 * 1024
+"""Of an entry that is shown; ours have a few hundred."""
 _BLOCK_BYTES: Final = 64 * 1024
 
 
@@ -100,7 +102,7 @@ class Journal:
         details = dict(details or {})
         if not _WHAT.fullmatch(what):
             raise ValueError("an audit code is lower-case words and dots")
-        if not all(_WHAT.fullmatch(k) and _DETAIL.fullmatch(v) for k, v in details.items()):
+        if not _wordless(what, details):
             raise ValueError("an audit detail is an id, a hash, a code or a count")
         with self._locked() as handle:
             last, torn = _last_entry(handle)
@@ -221,7 +223,8 @@ def last(path: Path, most: int, within: int) -> tuple[int, list[tuple[int, Entry
         within: Bytes of the journal to be read, from `bytes_now`.
 
     Returns:
-        The number of lines; the last ones, oldest first, None for a line that is no entry.
+        The number of lines; the last ones, oldest first, None for a line that is no entry or holds
+        what `Journal.seal` would not have written: words that somebody put there are not shown.
     """
     number, kept = 0, collections.deque[tuple[int, bytes]](maxlen=most)
     for number, line in enumerate(_lines(path, within), start=1):
@@ -229,9 +232,11 @@ def last(path: Path, most: int, within: int) -> tuple[int, list[tuple[int, Entry
     found: list[tuple[int, Entry | None]] = []
     for at, line in kept:
         try:
-            found.append((at, _parse(line)))
+            entry = _parse(line) if len(line) <= _LINE_BYTES else None
         except Damaged:
-            found.append((at, None))
+            entry = None
+        fits = entry is not None and _wordless(entry.what, entry.details)
+        found.append((at, entry if fits else None))
     return number, found
 
 
@@ -264,6 +269,12 @@ def verify(path: Path, *, head: str | None = None, within: int | None = None) ->
         reason = "the journal no longer holds the head that was noted"
         return Report(entries=count, head=before, broken_at=count + 1, reason=reason)
     return Report(entries=count, head=before, broken_at=None, reason="")
+
+
+def _wordless(what: str, details: Mapping[str, str]) -> bool:
+    """Whether code and details are of the shape that keeps texts out."""
+    fit = (_WHAT.fullmatch(k) and _DETAIL.fullmatch(v) for k, v in details.items())
+    return bool(_WHAT.fullmatch(what)) and all(fit)
 
 
 def _lines(path: Path, within: int | None = None) -> Iterator[bytes]:

@@ -147,6 +147,28 @@ async def test_faults_of_discord_lose_and_double_nothing(root):
         assert len(double.messages(CHANNEL)) == 1 + 2 * 3, "banner, progress, replies"
 
 
+async def test_looking_back_shows_codes_and_states_and_never_what_was_asked(root):
+    async with opened(root) as guild:
+        for done in range(1, 13):
+            await (await guild.you.slash(CHANNEL, "find", words=f"Northgate leak {done}")).said()
+            await guild.finals(done)
+        history = await (await guild.you.slash(CHANNEL, "history")).said()
+        assert history.count("· you · done · Draft · awaiting review · find") == 10
+        assert "10 of the newest 12" in history
+        audit = await (await guild.you.slash(CHANNEL, "audit")).said()
+        assert audit.count("you through helper · job.accepted find · J-") == 10
+        assert "The chain holds from the first entry to the last." in audit
+        assert "…" not in audit
+        for said in (history, audit):
+            assert "Northgate" not in said
+            assert "leak" not in said
+        with contextlib.closing(Deliveries(guild.settings.state)) as store:
+            store.bind(Bound(channel=OTHER, matter=CODE))
+        counted = await (await guild.you.slash(OTHER, "history")).said()
+        assert counted.startswith(f"{CODE} · of the newest 12 requests: find 12 · ")
+        assert guild.trouble == []
+
+
 async def test_a_long_reply_is_a_file_or_parts_and_a_channel_without_consent_gets_counts(root):
     how = ("plainly", "calmly", "again", "boldly", "briefly", "gladly", "rarely")
     text = " ".join(  # no sentence twice: a repeated one is shown once

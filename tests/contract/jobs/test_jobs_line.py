@@ -336,6 +336,16 @@ async def test_told_progress_moves_the_eta_of_those_behind(
 # --- listing, retention, closing ---
 
 
+async def test_every_job_of_a_matter_names_its_request(queue: JobQueue) -> None:
+    new = [new_job() for _ in range(3)]
+    ids = [(await queue.add(one)).id for one in new]
+    await queue.add(new_job("M-BBBB"))
+    await queue.stop(ids[0])
+    hashes = [one.request_sha256 for one in new]
+    assert await queue.requests(MatterId("M-AAAA")) == dict(zip(ids, hashes, strict=True))
+    assert await queue.requests(MatterId("M-CCCC")) == {}
+
+
 async def test_jobs_of_a_matter_come_newest_first(queue: JobQueue) -> None:
     ids = [(await queue.add(new_job())).id for _ in range(5)]
     await queue.add(new_job("M-BBBB"))

@@ -118,6 +118,18 @@ def test_a_broken_chain_and_a_cut_end_are_never_shown_as_whole(language, table):
     assert "green" not in {tone.value for tone in tones}
 
 
+@pytest.mark.parametrize("table", [True, False])
+def test_a_journal_that_is_gone_is_not_one_that_has_no_entry_yet(table):
+    look = Look(words=load("en"))
+    none = msgspec.structs.replace(WHOLE, entries=(), total=0, head="", anchor="", anchored=0)
+    assert "has no entry yet" in plain(audit(MATTER, none, look, table=table), 1000)
+    gone = "M-7F3K: its journal is gone; 5 entries were anchored"
+    said = plain(audit(MATTER, msgspec.structs.replace(none, troubles=(gone,)), look), 1000)
+    assert gone in said
+    assert "no entry yet" not in said
+    assert "The chain holds" not in said
+
+
 async def test_history_shows_the_words_who_asked_and_the_state(talk, worker, face, monkeypatch):
     asked = msgspec.structs.replace(
         a_job(JOB, ask.JobState.DONE), review=ReviewState.AWAITING, user=UserName("kim")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 
+import msgspec
 import pytest
 
+from protocol.audit import AuditEntry
 from protocol.ids import JobId, MatterId, UserName
 from worker.anchors import anchored
-from worker.audit import Journal, bytes_now, path_of
+from worker.audit import Entry, Journal, bytes_now, path_of
 from worker.trail import trail
 
 ONE, TWO = MatterId("M-7F3K"), MatterId("M-A1DR")
@@ -77,6 +79,25 @@ def test_a_line_that_is_no_entry_keeps_its_place_and_shows_none_of_its_words(fol
         (4, True),
         (5, False),
     ]
+    assert "Reeves" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"what": "Reeves knew of the leak"},
+        {"details": {"kind": "Reeves knew of the leak"}},
+        {"details": {f"n{number}": "Reeves" * 20 for number in range(200)}},
+    ],
+)
+def test_words_that_somebody_put_into_an_entry_are_not_shown(folder, forged):
+    lines = lines_of(folder, ONE)
+    entry = msgspec.structs.replace(msgspec.json.decode(lines[3], type=Entry), **forged)
+    lines[3] = msgspec.json.encode(entry) + b"\n"
+    path_of(folder, ONE).write_bytes(b"".join(lines))
+    found = trail(folder, ONE, 20)
+    assert found.broken_at == 4
+    assert found.entries[3] == AuditEntry(n=4, holds=False)
     assert "Reeves" not in repr(found)
 
 

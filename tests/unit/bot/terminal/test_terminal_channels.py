@@ -10,11 +10,12 @@ import pytest
 
 from bot.blocks import cells
 from bot.outbox import Outbox
-from bot.terminal.testing import JOB, MATTER, OLD, OTHER, a_job, say, seen, settle
+from bot.terminal.testing import JOB, MATTER, NOW, OLD, OTHER, a_job, say, seen, settle
 from protocol import jobs as ask
 from protocol.answers import ItemKind, Verdict
+from protocol.audit import AuditEntry
 from protocol.errors import NotFound, Unavailable
-from protocol.ids import JobId
+from protocol.ids import JobId, UserName
 
 SIZES = [(60, 24), (80, 24), (120, 40), (200, 50)]
 
@@ -124,6 +125,23 @@ async def test_health_help_and_record_stand_beside(desk_of, worker):
         await pilot.press("f1")
         await settle(pilot, lambda: "Ctrl+Q: leave" not in seen(pilot))
         assert desk.composer.has_focus
+
+
+async def test_looking_back_stands_in_the_channel_at_every_width(desk_of, worker):
+    worker.jobs[MATTER] = (a_job(OLD, ask.JobState.FAILED),)
+    worker.results[ask.ListAudit] = ask.AuditIs(
+        entries=(AuditEntry(n=1, holds=True, at=NOW, what="file.put", by=UserName("kim")),),
+        total=1, head="sha256-1:ab", broken_at=None, reason="", anchor="", anchored=0, troubles=(),
+    )  # fmt: skip
+    for width in (60, 120):
+        desk = desk_of(worker)
+        async with desk.run_test(size=(width, 60)) as pilot:
+            await settle(pilot, lambda desk=desk: desk.channel is not None)
+            await say(desk, pilot, "/audit")
+            await settle(pilot, lambda pilot=pilot: "No anchor is kept yet" in seen(pilot))
+            assert "file.put" in seen(pilot)
+            await say(desk, pilot, "/history")
+            await settle(pilot, lambda pilot=pilot: "Asked in #M-7F3K, newest" in seen(pilot))
 
 
 async def test_search_reply_and_again(desk_of, worker):
