@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # README's two commands on a Debian that has nothing: what a stranger meets, timed.
 # usage (root): deploy/bare-debian.sh FOLDER [SUITE]
+#   BARE_DEBIAN_LEND="FOLDER ..." lends further folders, where a package index of files needs them.
 #
 # Makes a minimal system in FOLDER (debootstrap, python3-venv, git and make; nothing else), clones the
 # commit that is checked out here, and runs `make demo` twice in it with nobody at the keyboard. Packages
@@ -47,7 +48,7 @@ for place in /etc/pip.conf /etc/xdg/pip "${HOME:-/root}/.config/pip" "${PIP_CERT
   lent "$place"
 done
 # Folders of packages that pip's settings name.
-for place in $(python3 -m pip config list 2>/dev/null | grep -oE "(file://)?/[^' ]+" | sed 's#^file://##'); do
+for place in ${BARE_DEBIAN_LEND:-} $(python3 -m pip config list 2>/dev/null | grep -oE "(file://)?/[^' ]+" | sed 's#^file://##'); do
   [ -d "$place" ] && lent "$place"
 done
 
