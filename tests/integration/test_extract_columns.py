@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 from pathlib import Path
 
 import openpyxl
@@ -21,8 +22,10 @@ NAMED = ("tenant", "rent", "security deposit", "start date", "governing law")
 
 
 @pytest.fixture
-async def house(sample_root):
-    async with open_house(sample_root) as opened:
+async def house(sample_root, tmp_path):
+    """A copy of the sample matter: what is exported must not lie there for the next test."""
+    shutil.copytree(sample_root / "matters", tmp_path / "matters")
+    async with open_house(tmp_path) as opened:
         yield opened
 
 

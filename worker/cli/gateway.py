@@ -70,7 +70,9 @@ def command(ctx: click.Context, leash: bool) -> None:
             for way in ways(settings):
                 await stack.enter_async_context(BoxWay(way).open())
             if ours:
-                (run / PORT_FILE).write_text(f"{gateway.port}\n", "ascii")
+                fresh = run / f".{PORT_FILE}.new"  # whoever waits for the file finds it whole
+                fresh.write_text(f"{gateway.port}\n", "ascii")
+                fresh.replace(run / PORT_FILE)
             notify.ready()
             try:
                 await until_ended(leashed=leash)
