@@ -63,7 +63,8 @@ class Store:
         self._guard = threading.RLock()
         self._infos: tuple[tuple[int, int], tuple[DocumentInfo, ...]] | None = None
         new = not path.exists()
-        path.touch(mode=0o600)
+        if new:  # a handle of the file that is closed later would drop SQLite's locks on it
+            path.touch(mode=0o600)
         try:
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._db.row_factory = sqlite3.Row

@@ -6,6 +6,7 @@ import asyncio
 import re
 import sqlite3
 import stat
+import subprocess
 import sys
 import threading
 from collections import Counter
@@ -299,3 +300,29 @@ def test_no_column_can_hold_a_text_of_ones_own() -> None:
     ids = {"id", "job", "matter", "kind", "user", "board", "state", "owner", "reason", "name"}
     hashes = {"key_sha256", "request_sha256", "answer_sha256"}
     assert columns == ids | hashes | {"body", "value"}
+
+
+async def test_a_program_that_looks_at_the_queue_and_goes_takes_no_log_away(
+    tmp_path: Path,
+) -> None:
+    """SQLite deletes the log with the last connection, and a lock alone tells that it is not."""
+
+    def looked(statement: str) -> str:
+        program = (
+            "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]);"
+            "print(db.execute(sys.argv[2]).fetchall()); db.close()"
+        )
+        return subprocess.run(
+            [sys.executable, "-c", program, path, statement],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+
+    path = tmp_path / "queue.sqlite"
+    queue = open_queue(path, clock)
+    await queue.add(new("before"))
+    await asyncio.to_thread(looked, "SELECT id FROM job")
+    after = await queue.add(new("after"))
+    assert after.id in await asyncio.to_thread(looked, "SELECT id FROM job")
+    await queue.close()
