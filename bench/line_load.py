@@ -93,8 +93,10 @@ async def measure(box: Box, sessions: int) -> dict[str, float | int]:
             await window.until(b"#" + MATTER.encode())
         link = await stack.enter_async_context(box.link())
         lags: list[float] = []
-        jobs = [await _ask(link, matters[n % MATTERS], _EVENTS, _PACE_MS) for n in range(JOBS)]
-        follows = [asyncio.create_task(_follow(link, job, lags)) for job in jobs]
+        follows = []
+        for number in range(JOBS):  # followed from its first event, or the wait would count as lag
+            job = await _ask(link, matters[number % MATTERS], _EVENTS, _PACE_MS)
+            follows.append(asyncio.create_task(_follow(link, job, lags)))
         echoes, acks = [], []
         for round_ in range(_ROUNDS):
             for window in windows:

@@ -33,6 +33,7 @@ from worker.gateway import GatewaySettings
 from worker.gateway.listener import Gateway
 
 ROOT = Path(__file__).parent.parent
+PARTS = ("line", "chaos", "paint", "load", "discord")
 BARE = """
 from textual.app import App
 class Bare(App):
@@ -232,40 +233,56 @@ async def _measure(box: Box, arguments: Arguments) -> Result:
         "discord_points": 100 if full else 25,
     }
     make_keys(box.folder, sizes["sessions"])
-    await box.start_worker()
-    async with box.open_gateway():
-        ours, bare = await _round_trips(box, sizes["round_trips"])
-        live, replayed = await _events_per_s(box, sizes["events"])
-        lost, doubled, rows = await _chaos(box, sizes["chaos_points"], arguments.seed)
-    paint, bare_paint = await _first_paints(box, sizes["paints"])
-    await box.kill_worker()
-    await box.start_worker(line_load.PLACES)
-    load = await line_load.measure(box, sizes["sessions"])
-    discord = await guild_line.measure(sizes["discord_points"], arguments.seed)
-    rpc, echo_rpc = statistics.median(ours), statistics.median(bare)
-    first = statistics.median(paint)
-    return Result(
-        figures={
-            "rpc_p50_ms": round(rpc, 3),
-            "rpc_p99_ms": round(_p(ours, 0.99), 3),
-            "echo_server_p50_ms": round(echo_rpc, 3),
-            "rpc_ratio_to_echo": round(rpc / echo_rpc, 3),
-            "events_per_s": round(replayed),
-            "events_live_per_s": round(live),
-            "first_paint_ms": round(first, 1),
-            "bare_paint_ms": round(statistics.median(bare_paint), 1),
-            "paint_ratio_to_bare": round(first / statistics.median(bare_paint), 3),
-            **load,
-            "chaos_points": len(rows),
-            "lost": lost,
-            "doubled": doubled,
-            **discord.figures,
-        },
-        rows=rows + discord.rows,
+    result = Result(
+        figures={},
         sizes=sizes,
         notes=["Discord is the double of bench/guild_double, on loopback"],
-        failed=bool(lost or doubled) or discord.failed,
     )
+    await box.start_worker()
+    async with box.open_gateway():
+        if arguments.wants("line"):
+            await _line(box, sizes, result)
+        if arguments.wants("chaos"):
+            lost, doubled, rows = await _chaos(box, sizes["chaos_points"], arguments.seed)
+            result.figures |= {"chaos_points": len(rows), "lost": lost, "doubled": doubled}
+            result.rows += rows
+            result.failed |= bool(lost or doubled)
+    if arguments.wants("paint"):
+        await _paint(box, sizes["paints"], result)
+    if arguments.wants("load"):
+        await box.kill_worker()
+        await box.start_worker(line_load.PLACES)
+        result.figures |= await line_load.measure(box, sizes["sessions"])
+    if arguments.wants("discord"):
+        discord = await guild_line.measure(sizes["discord_points"], arguments.seed)
+        result.figures |= discord.figures
+        result.rows += discord.rows
+        result.failed |= discord.failed
+    return result
+
+
+async def _line(box: Box, sizes: dict[str, int], result: Result) -> None:
+    ours, bare = await _round_trips(box, sizes["round_trips"])
+    live, replayed = await _events_per_s(box, sizes["events"])
+    rpc, echo = statistics.median(ours), statistics.median(bare)
+    result.figures |= {
+        "rpc_p50_ms": round(rpc, 3),
+        "rpc_p99_ms": round(_p(ours, 0.99), 3),
+        "echo_server_p50_ms": round(echo, 3),
+        "rpc_ratio_to_echo": round(rpc / echo, 3),
+        "events_per_s": round(replayed),
+        "events_live_per_s": round(live),
+    }
+
+
+async def _paint(box: Box, runs: int, result: Result) -> None:
+    paints, bare_paints = await _first_paints(box, runs)
+    first, bare = statistics.median(paints), statistics.median(bare_paints)
+    result.figures |= {
+        "first_paint_ms": round(first, 1),
+        "bare_paint_ms": round(bare, 1),
+        "paint_ratio_to_bare": round(first / bare, 3),
+    }
 
 
 def run(arguments: Arguments) -> Result:
