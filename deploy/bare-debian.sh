@@ -19,6 +19,7 @@ done
 if [ "${BARE_DEBIAN_INSIDE:-}" != yes ]; then  # mounts below end with this namespace, however it ends
   exec env BARE_DEBIAN_INSIDE=yes unshare --mount --pid --fork --kill-child "$0" "$folder" "$suite"
 fi
+HOME=$(getent passwd 0 | cut -d: -f6)  # root's, here as in the new system
 say() { printf 'bare-debian: %s\n' "$*" >&2; }
 
 if [ ! -x "$folder/usr/bin/git" ]; then
@@ -27,8 +28,8 @@ if [ ! -x "$folder/usr/bin/git" ]; then
   debootstrap --variant=minbase --include=python3-venv,git,make,ca-certificates \
     "$suite" "$folder" ${mirror:+"$mirror"} >"$folder.log" 2>&1 || { tail -n 5 "$folder.log" >&2; exit 1; }
 fi
-rm -rf "$folder/root/secondchair" "$folder/root/.cache"
-git clone --quiet --no-local "$here" "$folder/root/secondchair"
+rm -rf "$folder/srv/secondchair" "$folder$HOME/.cache"
+git clone --quiet --no-local "$here" "$folder/srv/secondchair"
 
 mount -t proc proc "$folder/proc"
 mount -t tmpfs -o mode=755 tmpfs "$folder/dev"
@@ -44,7 +45,7 @@ lent() {  # a file or folder of this machine, read-only at the same place
   mount --bind -o ro "$1" "$folder$1"
 }
 lent /etc/resolv.conf
-for place in /etc/pip.conf /etc/xdg/pip "${HOME:-/root}/.config/pip" "${PIP_CERT:-}" "${SSL_CERT_FILE:-}"; do
+for place in /etc/pip.conf /etc/xdg/pip "$HOME/.config/pip" "${PIP_CERT:-}" "${SSL_CERT_FILE:-}"; do
   lent "$place"
 done
 # Folders of packages that pip's settings name.
@@ -54,9 +55,9 @@ done
 
 inside() {  # each line of what runs, with the seconds since it began
   local started=$SECONDS line rc=0
-  { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+  { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME="$HOME" LANG=C.UTF-8 \
       $(env | grep -E '^(PIP|SSL)_[A-Z_]+=[^ ]*$' || true) \
-      chroot "$folder" sh -c 'cd /root/secondchair && make demo </dev/null 2>&1' || rc=$?
+      chroot "$folder" sh -c 'cd /srv/secondchair && make demo </dev/null 2>&1' || rc=$?
     echo "exit $rc"; } |
   while IFS= read -r line; do printf '%5d %s\n' $((SECONDS - started)) "$line"; done
 }
