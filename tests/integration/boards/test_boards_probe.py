@@ -407,14 +407,30 @@ async def test_a_close_that_is_cancelled_has_ended_the_child_all_the_same(simula
 
 
 async def test_a_question_that_is_cancelled_while_its_child_starts_leaves_one_that_close_ends(
-    simulate, open_probe
+    simulate, open_probe, monkeypatch
 ):
+    made, go = asyncio.Queue(), asyncio.Event()
+    real = asyncio.create_subprocess_exec
+
+    async def slow(*command, **options):
+        child = await real(*command, **options)
+        made.put_nowait(child)
+        await go.wait()
+        return child
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", slow)
     probe = open_probe(simulate("build_b"))
     asking = asyncio.create_task(probe.survey())
-    await asyncio.sleep(0)
+    async with asyncio.timeout(60):
+        child = await made.get()
     asking.cancel()
+    await asyncio.sleep(0)
+    go.set()
     with pytest.raises(asyncio.CancelledError):
         await asking
-    pid = probe.pid
     await probe.close()
-    assert pid is None or not Path(f"/proc/{pid}").exists()
+    ended = child.returncode is not None
+    if not ended:
+        child.kill()
+        await child.wait()
+    assert ended

@@ -77,6 +77,11 @@ def test_a_heading_at_the_top_of_a_page_opens_its_section_and_a_bates_number_non
     assert [cut.heading for cut in cuts] == ["1. SCOPE", "2. CAUSE", "THE DAMAGE"]
 
 
+def test_a_bates_number_is_no_heading_of_what_follows(cuts_of) -> None:
+    (cut,) = cuts_of("We looked at the roof.\nNG-000301\fThe coupling had failed.\nNG-000302")
+    assert cut.heading == ""
+
+
 def test_a_heading_alone_opens_what_follows_and_names_it(cuts_of) -> None:
     text = "THE LEAK\n\n11. Water entered in January.\n\n12. Northgate had notice by then.\n"
     cuts = cuts_of(text)
