@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from bench.mutations.lists import AUXILIARIES, MODALS, NEGATIONS, OPPOSITES, QUANTIFIERS
 from bench.mutations.sample import Sample, as_written, core_of, exchanged, where
@@ -42,20 +43,19 @@ def cannot_for_can(sample: Sample, rng: random.Random) -> list[str] | None:
 
 
 def modal_swapped(sample: Sample, rng: random.Random) -> list[str] | None:
-    spots = where(sample, MODALS.__contains__)
-    if not spots:
-        return None
-    k = rng.choice(spots)
-    others = [modal for modal in MODALS if modal != core_of(sample.words[k]).lower()]
-    return exchanged(sample, k, as_written(sample.words[k], rng.choice(others)))
+    return _another_of(MODALS, sample, rng)
 
 
 def quantifier_swapped(sample: Sample, rng: random.Random) -> list[str] | None:
-    spots = where(sample, QUANTIFIERS.__contains__)
+    return _another_of(QUANTIFIERS, sample, rng)
+
+
+def _another_of(kind: Sequence[str], sample: Sample, rng: random.Random) -> list[str] | None:
+    spots = where(sample, kind.__contains__)
     if not spots:
         return None
     k = rng.choice(spots)
-    others = [word for word in QUANTIFIERS if word != core_of(sample.words[k]).lower()]
+    others = [word for word in kind if word != core_of(sample.words[k]).lower()]
     return exchanged(sample, k, as_written(sample.words[k], rng.choice(others)))
 
 
