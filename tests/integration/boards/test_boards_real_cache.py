@@ -48,7 +48,7 @@ async def allocated_mib(model, folder, context, kind):
         async with asyncio.timeout(90):
             while more := await child.stdout.read(65536):
                 said += more
-                if b"listening" in said:
+                if b"init: model loaded" in said:  # the log's own last word: it lags what we print
                     break
     finally:
         with contextlib.suppress(ProcessLookupError):
